@@ -27,6 +27,7 @@ from streams.core.domain.text.digest import bounded
 from streams.core.policy.activity import ACTIVITY, activity_of, follow, leave
 from streams.core.policy.handover import HANDOVERS, follow_handovers, hands_over
 from streams.core.policy.routing import topic_of
+from streams.core.policy.silence import PACE, pace_of
 
 
 def completion_of(
@@ -213,8 +214,13 @@ def concluded(before: Session | None, row: Evaluation, settings: DetectionSettin
         if before is not None and not before.ended:
             findings = closing(before, decision.session_id, CloseReason.EXPIRED, _ACTIVE, settings)
             leave(activity_of(before.states), findings, changes)
+        gap_ms = None
     else:
         node_before = before.node
+        gap_ms = decision.timestamp - before.timestamp
+    states[PACE], spoke = pace_of(row.held).after(decision, gap_ms, settings)
+    if spoke is not None:
+        found.append(spoke)
     if len(found) > 1:
         found.sort(key=_by_kind)
     node = _node(row, node_before, settings)
@@ -300,6 +306,9 @@ def closing(
         for detector in DETECTORS
         for finding in detector.close(live(detector, session.states.get(detector.name), settings), reason)
     ]
+    silence = pace_of(session.states).ending(str(reason))
+    if silence is not None:
+        findings.append(silence)
     if session.node is not _ACTIVE:
         findings.append(node_finding(session_id, node, session.node))
     return findings

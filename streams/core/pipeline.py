@@ -37,6 +37,7 @@ from streams.core.domain.status import ScoringStatus, scoring_status
 from streams.core.domain.twins import DECISION, known_fields
 from streams.core.domain.validation import explained, problems
 from streams.core.policy.activity import activity_of, leave
+from streams.core.policy.silence import PACE, Pace, pace_of
 
 REMEMBERED: Final = 32
 """Records of a session that are remembered, the newest ones."""
@@ -296,14 +297,7 @@ def expire(session_id: str, session: Session, settings: DetectionSettings) -> Ex
 
 
 def _expire(session_id: str, session: Session, settings: DetectionSettings) -> Expired:
-    about = Coordinates(
-        session_id,
-        session.agent_id,
-        session.event_id,
-        session.timestamp,
-        session.partition,
-        session.offset,
-    )
+    about = _coordinates(session_id, session)
     findings = closing(session, session_id, CloseReason.EXPIRED, _ACTIVE, settings)
     changes = Changes()
     leave(activity_of(session.states), findings, changes)
@@ -315,3 +309,47 @@ def _expire(session_id: str, session: Session, settings: DetectionSettings) -> E
 
 
 _NOTHING = Expired()
+
+
+class Silenced(NamedTuple):
+    """A session that has been silent for too long: as it is from then on, and what is told of it."""
+
+    session: Session
+    event: Event
+
+
+def silence_limit(session_id: str, session: Session, settings: DetectionSettings) -> int | None:
+    """Return after how many ms without a record a session counts as silent (specification 7.7).
+
+    None where it never does: it owes no step, a person may be whom it waits for, it ended, or it was told
+    to be silent already.
+
+    Raises:
+        DamagedSessionError: the state is none that `step` has returned.
+    """
+    try:
+        pace = pace_of(session.states)
+        return None if session.ended or pace.told else pace.limit_ms(settings)
+    except DAMAGE as error:
+        raise DamagedSessionError(session_id, error) from error
+
+
+def fall_silent(session_id: str, session: Session, limit_ms: int, settings: DetectionSettings) -> Silenced:
+    """Return what follows when the `silence_limit` of a session has passed.
+
+    The event has the coordinates and the timestamp of the last record, so it is the same whenever it is told.
+    """
+    about = _coordinates(session_id, session)
+    pace, finding = pace_of(session.states).falling_silent(limit_ms)
+    return Silenced(_paced(session, pace), event(finding, about, settings))
+
+
+def _paced(session: Session, pace: Pace) -> Session:
+    # What is tried out tells nothing, so what differs there is not that it was not told.
+    shadow = None if session.shadow is None or session.shadow.ended else _paced(session.shadow, pace)
+    return session._replace(states={**session.states, PACE: pace}, shadow=shadow or session.shadow)
+
+
+def _coordinates(session_id: str, session: Session) -> Coordinates:
+    place = session.partition, session.offset
+    return Coordinates(session_id, session.agent_id, session.event_id, session.timestamp, *place)

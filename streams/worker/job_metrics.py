@@ -126,6 +126,10 @@ class WorkerMetrics(EngineCounts):
         self._count_events(events)
         self._episodes.count(episodes)
 
+    def told_silent(self, events: Mapping[str, int]) -> None:
+        """Count what was told of silent sessions, by type."""
+        self._count_events(events)
+
     def _count_events(self, events: Mapping[str, int]) -> None:
         for event_type, count in events.items():
             self._events.labels(event_type).inc(count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from streams.worker.aggregates_epoch import AggregatesMetrics
@@ -29,6 +30,9 @@ class EngineMetrics(StandbyMetrics, Protocol):
 
 class JobMetrics(EngineMetrics, EpochMetrics, AggregatesMetrics, HousekeepingMetrics, Protocol):
     """What the app of the job reports."""
+
+    def told_silent(self, events: Mapping[str, int]) -> None:
+        """Count what was told of silent sessions, by type."""
 
 
 class BridgeEngineMetrics(EngineMetrics, BridgeMetrics, Protocol):

@@ -22,6 +22,7 @@ from streams.worker.faust.background_services import SettingsFollower
 from streams.worker.lanes import Lanes, Process
 from streams.worker.lifetime.housekeeper import OwnedPartitions, housekeeper
 from streams.worker.lifetime.housekeeping import Housekeeping
+from streams.worker.lifetime.silence import SilenceRounds, SilentSessions
 from streams.worker.metrics import JobMetrics
 from streams.worker.options import AGGREGATES, SESSIONS, EngineOptions
 from streams.worker.state.table import SessionTable, StateTable
@@ -76,9 +77,11 @@ class SessionsApp(RunApp):
         self._checkpointer = Checkpointer(
             self, interval_s=options.checkpoint_s, late_s=options.session_timeout_s / 2
         )
+        self._silence = SilenceRounds(self, late_s=options.session_timeout_s / 2)
         self.background_services += (
             SettingsFollower(self.feed, self.settings_ready),
             self._checkpointer,
+            self._silence,
             *([] if self._housekeeper is None else [self._housekeeper]),
         )
 
@@ -149,6 +152,15 @@ class SessionsApp(RunApp):
         )
         owned = OwnedPartitions(self, decisions, self.lanes[SESSIONS])
         self._checkpointer.checkpoints = Checkpoints(self.sessions, effects, owned)
+        self._silence.watch = SilentSessions(
+            job=folds.job,
+            table=self.sessions,
+            effects=effects,
+            settings=self.feed,
+            worker=owned,
+            clock=self.clock,
+            on_told=metrics.told_silent,
+        )
         # An agent's record goes where its key says, whatever partition its contributions came through.
         by_key = {str(topic): options.topic(topic) for topic in AGGREGATE_TOPICS}
         aggregates = AggregatesEpoch(

@@ -64,6 +64,8 @@ class Wording:
     def facts(self, delivery: Delivery) -> str:
         """Return since when, and what it has cost since then; the time in UTC."""
         alert = delivery.alert
+        if alert.kind == EventKind.SILENT_SESSION and alert.phase == "silent":
+            return f"Its last step came at {_time(alert.timestamp, alert.timestamp)}"
         if alert.kind != EventKind.LOOP_EPISODE:
             return f"At {_time(alert.timestamp, alert.timestamp)}"
         return f"Since {self.since(alert)}, {self.spent(alert)}"

@@ -265,9 +265,9 @@ def _class(
         if now < last + SILENT_MS:
             return Class.CRITICAL, last + SILENT_MS, None
         return Class.HIGH, FOREVER, None
-    asks = session.drift_level == "ASK_USER" or session.denied or session.hitl
-    if asks and not session.ended and now < last + DAY_MS:
-        return Class.HIGH, last + DAY_MS, None
+    asks, silence = _asks(session), _silence(case, control)
+    if (asks or silence) and not session.ended and now < last + DAY_MS:
+        return Class.HIGH, last + DAY_MS, None if asks else silence
     if episode is not None:
         return Class.MEDIUM, FOREVER, None
     gone = last + live_ms
@@ -292,6 +292,24 @@ def _window_alert(case: Case) -> FindingRow | None:
     changed_since = case.session.node_place > place(found.partition, found.offset)
     return None if changed_since and case.session.shown_node != NodeState.ALERT_ENTROPY else found
 
+
+def _asks(session: SessionState) -> bool:
+    return session.drift_level == "ASK_USER" or bool(session.denied or session.hitl)
+
+
+def _silence(case: Case, control: ControlState) -> FindingRow | None:
+    """Return what was told of a session that is silent; None if it has spoken since, or is paused."""
+    if not case.findings or control.is_paused:
+        return None
+    told = (each for each in case.findings.values() if each.kind == EventKind.SILENT_SESSION)
+    newest = max(told, key=lambda row: (row.partition, row.offset, row.id), default=None)
+    if newest is None or not newest.id.endswith(_SILENT_END):
+        return None
+    return None if case.session.agent_place > place(newest.partition, newest.offset) else newest
+
+
+#: How the id of the event ends by which a session is told to be silent (specification 7.5).
+_SILENT_END: Final = "/silent"
 
 _SUSPICIONS: Final = frozenset(
     map(str, (EventKind.DIVERGENCE_SUSPECTED, EventKind.DRIFT_PATTERN, EventKind.HANDOVER_LOOP))

@@ -19,6 +19,7 @@ class EventKind(StrEnum):
     DIVERGENCE_SUSPECTED = "divergence_suspected"
     DRIFT_PATTERN = "drift_pattern"
     HANDOVER_LOOP = "handover_loop"
+    SILENT_SESSION = "silent_session"
     BUDGET = "budget"
     RESPONSE = "response"
     NODE_STATE = "node_state"
@@ -32,6 +33,7 @@ TOPIC_OF: Mapping[EventKind, Topic] = MappingProxyType(
         EventKind.DIVERGENCE_SUSPECTED: Topic.SESSION_ALERTS,
         EventKind.DRIFT_PATTERN: Topic.SESSION_ALERTS,
         EventKind.HANDOVER_LOOP: Topic.SESSION_ALERTS,
+        EventKind.SILENT_SESSION: Topic.SESSION_ALERTS,
         EventKind.BUDGET: Topic.SESSION_BUDGETS,
         EventKind.RESPONSE: Topic.SESSION_RESPONSES,
         EventKind.NODE_STATE: Topic.TOPOLOGY,
@@ -45,6 +47,7 @@ ALERT_FAMILIES = (
     EventKind.DIVERGENCE_SUSPECTED,
     EventKind.DRIFT_PATTERN,
     EventKind.HANDOVER_LOOP,
+    EventKind.SILENT_SESSION,
 )
 
 #: The fields at the end of an event's id.
@@ -55,6 +58,7 @@ ID_FIELDS: Mapping[EventKind, tuple[str, ...]] = MappingProxyType(
         EventKind.DIVERGENCE_SUSPECTED: (),
         EventKind.DRIFT_PATTERN: ("pattern", "phase"),
         EventKind.HANDOVER_LOOP: ("level",),
+        EventKind.SILENT_SESSION: ("phase",),
         EventKind.BUDGET: (),
         EventKind.RESPONSE: (),
         EventKind.NODE_STATE: ("state",),

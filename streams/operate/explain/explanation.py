@@ -12,6 +12,7 @@ from streams.core.detectors.registry import DETECTORS, REGISTERED
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Rejected, Scored
+from streams.core.domain.text.figures import duration
 from streams.core.domain.text.printable import printable
 from streams.core.offline import Judgement
 
@@ -37,7 +38,33 @@ class _HandoverPresentation(Presentation):
         return f"{one} and {other} hand each other the same task: {rounds}"
 
 
-_PRESENTATIONS: Final = (*[detector.presentation for detector in DETECTORS], _HandoverPresentation())
+class _SilencePresentation(Presentation):
+    """Which session owes a step and is silent; decided by a clock, found by no detector."""
+
+    __slots__ = ()
+
+    events: ClassVar[tuple[EventKind, ...]] = (EventKind.SILENT_SESSION,)
+
+    def meaning(self, fields: Fields) -> Meaning:
+        """Return that it is an alert, or that one is over."""
+        return Meaning(alert=fields["event_type"], over=fields["phase"] != "silent")
+
+    def sentence(self, fields: Fields) -> str:
+        """Return for how long it was silent, and what is usual."""
+        if fields["phase"] == "spoke":
+            return f"spoke again, {duration(fields['silent_ms'])} after its last step"
+        if fields["phase"] != "silent":
+            return "never spoke again"
+        habit = fields.get("habit_ms")
+        usual = "" if habit is None else f", 95 of 100 come within {duration(habit)}"
+        return f"silent in the middle of its work: no step for {duration(fields['limit_ms'])}{usual}"
+
+
+_PRESENTATIONS: Final = (
+    *[detector.presentation for detector in DETECTORS],
+    _HandoverPresentation(),
+    _SilencePresentation(),
+)
 _BY_EVENT: Final = {kind: each for each in _PRESENTATIONS for kind in each.events}
 
 _NO_NEWS: Final = Meaning(news=False)

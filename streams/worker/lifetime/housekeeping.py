@@ -31,7 +31,6 @@ from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.session import DamagedSessionError, Session
 from streams.core.errors import DamagedStateError, ProducerFencedError
 from streams.core.policy.state_limits import keeps_ms
-from streams.core.settings_document import follows
 from streams.kafka.clock import ClusterClock
 from streams.worker.batch import Job
 from streams.worker.effects import BatchOutput, Effects
@@ -397,9 +396,7 @@ class Housekeeping:
         return generation == self._generation and partition in partitions
 
     def _in_force(self, partition: int) -> DetectionSettings:
-        """Return the settings that the next record of a partition would be processed under."""
-        kept, newest = self._table.ledger(partition).newest.settings, self._settings.in_force
-        return newest if follows(newest.version, kept.version) else kept
+        return self._table.settings_for(partition, self._settings.in_force)
 
 
 def mildness(failure: BaseException) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
@@ -19,8 +19,10 @@ import faust
 from faust.stores.base import SerializedStore
 from faust.types import TP, AppT
 
+from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
+from streams.core.settings_document import follows
 from streams.worker.lifetime.due import Stub, Stubs
 from streams.worker.settings_ledger import SettingsLedger
 from streams.worker.state.changelog import (
@@ -316,6 +318,13 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
         await super().on_recovery_completed(active_tps, standby_tps)
 
 
+OnWritten = Callable[[int, Mapping[str, Session], int], None]
+
+
+def _ignore(_partition: int, _sessions: Mapping[str, Session], _at_ms: int) -> None:
+    """Take no note of what is written."""
+
+
 class _Settings:
     """The settings of one partition by offset, and from where on no other worker published anything."""
 
@@ -343,6 +352,7 @@ class SessionTable(StateTable[Session]):
         self._unsaved: dict[int, Unsaved[Session]] = {}
         self._settings: dict[int, _Settings] = {}
         self._stubs: dict[int, Stubs] | None = None
+        self._on_written: OnWritten = _ignore
 
     def _settings_of(self, partition: int) -> _Settings:
         found = self._settings.get(partition)
@@ -397,6 +407,14 @@ class SessionTable(StateTable[Session]):
         """Return the partitions of which something may wait."""
         return list(self._unsaved)
 
+    def on_written(self, listener: OnWritten) -> None:
+        """Have a listener told what is written from now on: partition, sessions by id, and when (ms)."""
+        self._on_written = listener
+
+    def replace_read(self, partition: int, sessions: Mapping[str, Session]) -> None:
+        """Replace what is in memory of sessions that were written outside of a run."""
+        self._decoded.setdefault(partition, Generations()).young.update(sessions)
+
     def take(self, run: Run, view: StateView[Session], mark: CheckpointMark | None, now: float) -> None:
         """Make what an epoch has changed the sessions of its partition.
 
@@ -419,6 +437,7 @@ class SessionTable(StateTable[Session]):
         self, partition: int, view: StateView[Session], _decoded: Generations[Session], at_ms: int
     ) -> None:
         """Take note of the sessions that ended. What is in memory may be newer than what was written."""
+        self._on_written(partition, view.changed, at_ms)
         if self._stubs is None:
             return
         stubs = self.stubs(partition)
@@ -439,6 +458,11 @@ class SessionTable(StateTable[Session]):
             if stored is not None:
                 return partition, decode_session(stored)
         return None
+
+    def settings_for(self, partition: int, published: DetectionSettings) -> DetectionSettings:
+        """Return the settings that the next record of a partition would be judged under."""
+        kept = self.ledger(partition).newest.settings
+        return published if follows(published.version, kept.version) else kept
 
     def settings_versions(self) -> dict[int, int]:
         """Return the version of the newest settings of each partition in use."""

@@ -7,6 +7,8 @@ from streams.console.inbox import InboxPage, Query, page
 from streams.console.read_model.attention import Tab
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.triage import EpisodeSeen
+from streams.core.domain.topic import Topic
+from streams.core.pipeline import fall_silent
 from tests.stream import START_MS, Stream, decision_log
 from tests.unit.console.told import Told, Topics
 
@@ -80,6 +82,14 @@ class Board:
         fields = {**(told.fields or {}), "phase": "recovered", "reason": "expired", "timestamp": self.now}
         fields["id"] = f"{fields['id'].rpartition('/')[0]}/recovered"
         self.take(self.topics.told(told.topic, session, fields, self.now))
+
+    def fall_silent(self, session: str, minutes: int = 20) -> None:
+        """Let the job tell, so long after its last step, that a session is silent."""
+        self.now += minutes * MINUTE_MS
+        held = self.stream.sessions[session]
+        after, event = fall_silent(session, held, minutes * MINUTE_MS, self.stream.settings)
+        self.stream.sessions[session] = after
+        self.take(self.topics.told(Topic.SESSION_ALERTS, session, dict(event.fields), self.now))
 
     def inbox(self, seconds: float = 0, **params: str) -> InboxPage:
         """Return the page, that many seconds later."""

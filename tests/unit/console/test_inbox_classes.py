@@ -361,3 +361,39 @@ def test_a_session_that_was_acknowledged_paused_and_loops_on_is_a_new_need(by: s
     assert row is not None
     assert (row["class"], row["tab"]) == ("critical", "needs_you")
     assert row["triage"]["returned"].endswith("and loops on")
+
+
+def test_a_session_that_is_silent_in_its_work_is_high_until_it_speaks_again() -> None:
+    board = Board()
+    board.work("s", 30)
+    board.fall_silent("s")
+    row = board.row("s")
+    assert row is not None
+    assert (row["class"], row["tab"]) == ("high", "needs_you")
+    assert row["what"] == (
+        "silent in the middle of its work: no step for 20 min 0 s, 95 of 100 come within 2 s"
+    )
+    assert of(board, "s", seconds=23 * 3600) == ("high", "needs_you")
+    board.work("s", 1)
+    assert board.row("s") is None
+
+
+def test_a_session_that_is_paused_is_silent_for_that_reason() -> None:
+    board = Board()
+    board.work("s", 30)
+    board.take(board.topics.ack("attached", None, "s", board.now))
+    pause = board.take(board.topics.command("pause", "s", board.now))
+    board.take(board.topics.ack("applied", pause, "s", board.now))
+    board.fall_silent("s", minutes=1)
+    row = board.row("s")
+    assert row is None or "silent" not in row["what"]
+
+
+def test_a_silent_session_that_was_acknowledged_is_handled() -> None:
+    board = Board()
+    board.work("s", 30)
+    board.fall_silent("s")
+    row = board.row("s")
+    assert row is not None
+    board.triage("ack", row["subject"])
+    assert of(board, "s") == ("high", "handled")

@@ -13,6 +13,7 @@ from streams.core.domain.settings.setting import OrderedGroup, flag, setting, su
 _YEAR_MS = 31_536_000_000
 _DAY_MS = 86_400_000
 _HOUR_MS = 3_600_000
+_MINUTE_MS = 60_000
 
 STATUSES = ("success", "failure", "pending", "skipped")
 """The statuses of an action (specification 2.1)."""
@@ -83,4 +84,17 @@ class GeneralSettings:
     )
     handover_loop: int = setting(
         6, whole(2, 16), "Rounds of two sessions that hand each other the same task, for LOOP."
+    )
+    silence_ms: int = setting(
+        20 * _MINUTE_MS,
+        whole(0, _YEAR_MS),
+        "How long a session that owes a step is quiet at least until it counts as silent, ms; 0 is off.",
+    )
+    silence_habit: int = setting(
+        4, whole(2, 1_000), "Times the gap that 95 of 100 steps of a session keep within until it is silent."
+    )
+    silence_attended: bool = setting(
+        False,
+        flag(),
+        "Tell the silence of sessions in which a person has spoken after the first record, too.",
     )

@@ -45,6 +45,17 @@ def test_a_session_that_waits_in_vain_says_for_how_long() -> None:
     )
 
 
+def test_a_silent_session_says_when_its_last_step_came() -> None:
+    silent = {"event_type": "silent_session", "limit_ms": 1_200_000, "habit_ms": 32_000}
+    assert WORDS.line(told(alert("silent", **silent))) == (
+        "coder-19: silent in the middle of its work: no step for 20 min 0 s, 95 of 100 come within "
+        "32 s. Its last step came at 09:00:00 UTC."
+    )
+    assert WORDS.line(told(alert("spoke", **silent, silent_ms=1_860_000))) == (
+        "coder-19: spoke again, 31 min 0 s after its last step. At 09:00:00 UTC."
+    )
+
+
 def test_a_loop_that_began_on_another_day_says_which() -> None:
     delivery = told(alert(first_timestamp=BEGAN_MS - 86_400_000))
     assert "Since 2026-11-23 08:58:46 UTC (24 h 1 min)" in WORDS.line(delivery)

@@ -12,6 +12,7 @@ FAMILIES = [
     EventKind.DIVERGENCE_SUSPECTED,
     EventKind.DRIFT_PATTERN,
     EventKind.HANDOVER_LOOP,
+    EventKind.SILENT_SESSION,
 ]
 
 
@@ -23,6 +24,7 @@ FAMILIES = [
         (EventKind.DIVERGENCE_SUSPECTED, Topic.SESSION_ALERTS),
         (EventKind.DRIFT_PATTERN, Topic.SESSION_ALERTS),
         (EventKind.HANDOVER_LOOP, Topic.SESSION_ALERTS),
+        (EventKind.SILENT_SESSION, Topic.SESSION_ALERTS),
         (EventKind.BUDGET, Topic.SESSION_BUDGETS),
         (EventKind.RESPONSE, Topic.SESSION_RESPONSES),
         (EventKind.NODE_STATE, Topic.TOPOLOGY),

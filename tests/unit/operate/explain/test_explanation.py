@@ -1,5 +1,7 @@
 """The detectors' words are found by the kind of an event and the name of a block."""
 
+from typing import Any
+
 import pytest
 
 from streams.core.detectors.registry import DETECTORS
@@ -12,7 +14,8 @@ from tests.stream import Stream, decision_log, repeated
 
 def test_each_kind_of_event_has_one_detector_but_for_those_of_the_pipeline_and_across_sessions() -> None:
     kinds = [kind for detector in DETECTORS for kind in detector.presentation.events]
-    assert sorted([*kinds, EventKind.HANDOVER_LOOP, EventKind.NODE_STATE]) == sorted(EventKind)
+    beside = [EventKind.HANDOVER_LOOP, EventKind.SILENT_SESSION, EventKind.NODE_STATE]
+    assert sorted([*kinds, *beside]) == sorted(EventKind)
 
 
 def test_agents_that_hand_each_other_the_same_task_are_named_as_text() -> None:
@@ -20,6 +23,28 @@ def test_agents_that_hand_each_other_the_same_task_are_named_as_text() -> None:
     assert (meaning(event).alert, meaning(event).news) == ("handover_loop", True)
     told = "a\\x1b[2J and another agent hand each other the same task: 3 rounds without work in between"
     assert sentence(event) == told
+
+
+@pytest.mark.parametrize(
+    ("fields", "over", "words"),
+    [
+        (
+            {"phase": "silent", "limit_ms": 1_200_000, "habit_ms": 32_000},
+            False,
+            "silent in the middle of its work: no step for 20 min 0 s, 95 of 100 come within 32 s",
+        ),
+        (
+            {"phase": "silent", "limit_ms": 4_800_000, "habit_ms": None},
+            False,
+            "silent in the middle of its work: no step for 1 h 20 min",
+        ),
+        ({"phase": "spoke", "silent_ms": 1_860_000}, True, "spoke again, 31 min 0 s after its last step"),
+        ({"phase": "ended"}, True, "never spoke again"),
+    ],
+)
+def test_a_silence_says_how_long_and_what_is_usual(fields: dict[str, Any], over: bool, words: str) -> None:
+    event = {"event_type": "silent_session", **fields}
+    assert (meaning(event).alert, meaning(event).over, sentence(event)) == ("silent_session", over, words)
 
 
 def test_an_event_of_the_pipeline_has_its_kind_for_words_and_is_no_news() -> None:

@@ -9,6 +9,7 @@ from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.event_kind import EventKind
 from streams.core.pipeline import RECENT
 from streams.core.policy.activity import ACTIVITY
+from streams.core.policy.silence import PACE
 from streams.worker.settings_ledger import SettingsLedger
 from streams.worker.state.changelog import SETTINGS_KEY, decode_session, encode_session, session_key
 from tests.earlier_state import CUT, EVERY_DETECTOR, LEDGER, RECORDED, Sessions, changelog, fold, restored
@@ -125,4 +126,4 @@ def test_the_state_that_comes_of_it_is_stored_and_read_back() -> None:
     for session in sessions.values():
         assert encode_session(decode_session(encode_session(session))) == encode_session(session)
         if not session.ended:
-            assert set(session.states) <= {ACTIVITY, RECENT, *(detector.name for detector in DETECTORS)}
+            assert set(session.states) <= {ACTIVITY, PACE, RECENT, *(detector.name for detector in DETECTORS)}

@@ -1,0 +1,200 @@
+"""A worker tells silent sessions once, when their limit has passed by the brokers' clock, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.codec import Codec
+from streams.core.domain.topic import Topic
+from streams.core.errors import InfrastructureError
+from streams.core.policy.silence import PACE, PATIENCE, pace_of
+from streams.observe.settings import WorkerSettings
+from streams.worker.wiring import build
+from tests.unit.worker.lifetime.house import PARTITION, SETTINGS, TOUCHED_MS, House
+
+LEAST_MS = 60_000
+#: Before there is a habit.
+LIMIT_MS = PATIENCE * LEAST_MS
+QUIET = replace(SETTINGS, silence_ms=LEAST_MS, session_ttl_ms=0)
+DECODER = Codec.bundled().decoder("session-alerts-value")
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    app = build(WorkerSettings(_env_file=None, data_dir=tmp_path, housekeeping_interval_s=0))
+    house = House(app.sessions)
+    house.settings.in_force = QUIET
+    yield house
+    app.sessions.stores.close_all()
+
+
+async def told_at(house: House, now_ms: int, elapsed_s: float = 10.0) -> list[dict[str, Any]]:
+    """Let the watch come round until a time; return all that was told since the beginning."""
+    while house.now_ms < now_ms:
+        house.now_ms = min(now_ms, house.now_ms + 30_000)
+        await house.silence.tick(elapsed_s)
+    await house.silence.tick(elapsed_s)
+    return [dict(DECODER.decode(each.value, each.headers)) for each in house.outputs(Topic.SESSION_ALERTS)]
+
+
+async def test_a_session_is_told_silent_once_and_not_before_its_limit(house: House) -> None:
+    await told_at(house, TOUCHED_MS)
+    house.process("s")
+    assert await told_at(house, TOUCHED_MS + LIMIT_MS - 1) == []
+    [alert] = await told_at(house, TOUCHED_MS + LIMIT_MS)
+    assert (alert["event_type"], alert["phase"], alert["limit_ms"]) == ("silent_session", "silent", LIMIT_MS)
+    assert len(await told_at(house, TOUCHED_MS + 9 * LIMIT_MS)) == 1
+    assert house.metrics.events == {"silent_session": 1}
+    assert len(house.carried_out) == 1, "an epoch was made for nothing"
+
+
+async def test_that_it_was_told_is_stored_and_in_memory(house: House) -> None:
+    house.process("s")
+    await told_at(house, TOUCHED_MS + LIMIT_MS)
+    in_memory = house.table.view(PARTITION, ["s"]).get("s")
+    house.table.forget()
+    stored = house.table.view(PARTITION, ["s"]).get("s")
+    assert in_memory is not None
+    assert stored is not None
+    assert pace_of(in_memory.states) == pace_of(stored.states)
+    assert pace_of(stored.states).told == LIMIT_MS
+
+
+async def test_a_session_that_spoke_meanwhile_counts_from_then(house: House) -> None:
+    await told_at(house, TOUCHED_MS)
+    house.process("s")
+    await told_at(house, TOUCHED_MS + LIMIT_MS - 1)
+    house.process("s")
+    assert await told_at(house, TOUCHED_MS + LIMIT_MS) == []
+    assert len(await told_at(house, TOUCHED_MS + 2 * LIMIT_MS - 1)) == 1
+
+
+async def test_one_that_speaks_again_may_fall_silent_again(house: House) -> None:
+    house.process("s")
+    await told_at(house, TOUCHED_MS + LIMIT_MS)
+    house.process("s")
+    told = await told_at(house, TOUCHED_MS + 2 * LIMIT_MS)
+    assert [each["id"] for each in told] == ["s/3/0/silent_session/silent", "s/3/1/silent_session/silent"]
+
+
+async def test_an_ended_session_is_none(house: House) -> None:
+    house.process("s", ends=True)
+    assert await told_at(house, TOUCHED_MS + 9 * LIMIT_MS) == []
+
+
+async def test_nobody_is_silent_whose_record_may_wait_in_the_partition(house: House) -> None:
+    house.process("s")
+    house.worker.read_ms = TOUCHED_MS + LIMIT_MS - 1
+    assert await told_at(house, TOUCHED_MS + 9 * LIMIT_MS) == []
+    house.worker.read_ms = TOUCHED_MS + LIMIT_MS
+    assert len(await told_at(house, TOUCHED_MS + 9 * LIMIT_MS)) == 1
+
+
+async def test_sessions_that_another_worker_has_left_are_found(house: House) -> None:
+    for number in range(3):
+        house.process(f"s{number}")
+    house.worker.generation += 1
+    house.silence = house.silence_watch()
+    assert len(await told_at(house, TOUCHED_MS + LIMIT_MS)) == 3
+
+
+async def test_what_was_told_before_a_restart_is_not_told_again(house: House) -> None:
+    house.process("s")
+    await told_at(house, TOUCHED_MS + LIMIT_MS)
+    house.silence = house.silence_watch()
+    assert len(await told_at(house, TOUCHED_MS + 9 * LIMIT_MS)) == 1
+
+
+async def test_an_alert_that_a_crash_repeats_has_the_same_bytes(house: House) -> None:
+    house.process("s")
+    write = house.table.write
+
+    def fails(*_: object, **__: object) -> None:
+        raise InfrastructureError("the disk is full")
+
+    house.table.write = fails  # type: ignore[method-assign]
+    with pytest.raises(InfrastructureError):
+        await told_at(house, TOUCHED_MS + LIMIT_MS)
+    house.table.write = write  # type: ignore[method-assign]
+    house.silence = house.silence_watch()
+    await told_at(house, TOUCHED_MS + LIMIT_MS + 77)
+    first, second = house.outputs(Topic.SESSION_ALERTS)
+    assert first == second
+
+
+async def test_a_worker_that_heard_no_broker_for_a_while_begins_to_count_anew(house: House) -> None:
+    await told_at(house, TOUCHED_MS)
+    house.process("s")
+    await told_at(house, TOUCHED_MS + 1_000)
+    house.now_ms = back_ms = TOUCHED_MS + LIMIT_MS
+    assert await told_at(house, back_ms) == []
+    assert await told_at(house, back_ms + LIMIT_MS - 1) == []
+    assert len(await told_at(house, back_ms + LIMIT_MS)) == 1
+
+
+async def test_settings_that_change_hold_for_those_that_wait_already(house: House) -> None:
+    await told_at(house, TOUCHED_MS)
+    house.process("s")
+    house.settings.in_force = replace(QUIET, version=2, silence_ms=1_000)
+    assert len(await told_at(house, TOUCHED_MS + PATIENCE * 1_000)) == 1
+
+
+async def test_off_tells_nobody_and_on_again_finds_those_that_are_there(house: House) -> None:
+    house.settings.in_force = replace(QUIET, version=2, silence_ms=0)
+    house.process("s")
+    assert await told_at(house, TOUCHED_MS + 9 * LIMIT_MS) == []
+    house.settings.in_force = replace(QUIET, version=3)
+    assert len(await told_at(house, TOUCHED_MS + 9 * LIMIT_MS)) == 1
+
+
+async def test_a_worker_without_partitions_or_without_the_brokers_time_tells_nothing(house: House) -> None:
+    house.process("s")
+    house.clock.asked = False
+    assert await told_at(house, TOUCHED_MS + LIMIT_MS) == []
+    house.clock.asked = True
+    house.worker.partitions = []
+    assert await told_at(house, TOUCHED_MS + LIMIT_MS) == []
+
+
+async def test_a_partition_that_is_taken_away_while_the_watch_waits_is_left_alone(house: House) -> None:
+    house.process("s")
+
+    def taken() -> None:
+        house.worker.partitions = []
+
+    house.worker.on_entry = taken
+    assert await told_at(house, TOUCHED_MS + LIMIT_MS) == []
+
+
+async def test_a_large_partition_is_searched_within_its_share(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streams.worker.lifetime.silence.SLICE", 10)
+    for number in range(50):
+        house.process(f"s{number:02}")
+    house.silence = house.silence_watch()
+    assert len(await told_at(house, TOUCHED_MS + LIMIT_MS, elapsed_s=1e-9)) == 10
+    for _ in range(5):
+        told = await told_at(house, TOUCHED_MS + LIMIT_MS)
+    assert len(told) == 50
+
+
+async def test_a_session_that_cannot_be_read_keeps_no_other_from_being_told(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    house.process("good")
+    session = house.process("bad")
+    broken = session._replace(states={**session.states, PACE: ["A", True, False, 0, 1]})
+    house.write({"bad": broken})
+    [told] = await told_at(house, TOUCHED_MS + LIMIT_MS)
+    assert told["session_id"] == "good"
+
+
+async def test_what_an_agent_wrote_cannot_pass_for_a_pace(house: House) -> None:
+    house.process('"pace":["A",true,false,0]', ends=True)
+    assert await told_at(house, TOUCHED_MS + 9 * LIMIT_MS) == []
