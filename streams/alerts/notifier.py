@@ -18,8 +18,10 @@ from streams.alerts.sink_worker import Clocks, SinkWorker
 from streams.alerts.sinks.sink import Alert, Sink
 from streams.alerts.transport import Transport
 from streams.control.command import MalformedError
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
+from streams.core.policy.silence import SILENT
 from streams.kafka.client import Brokers
 from streams.kafka.connection import Connection
 from streams.kafka.group_reader import GroupReader, group_reader
@@ -271,7 +273,9 @@ class Notifier:
                 error,
             )
             return None
-        return alert if alert.kind in self._settings.families else None
+        # That a session speaks again is good news, and would open an incident of its own.
+        is_over = alert.kind == EventKind.SILENT_SESSION and alert.phase != SILENT
+        return None if is_over or alert.kind not in self._settings.families else alert
 
     async def _prepare(self, batch: Sequence[Stored]) -> None:
         """Let the decoder fetch the schemas it needs; wait for a registry that does not answer."""

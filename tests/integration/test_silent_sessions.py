@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from streams.core.domain.topic import Topic
-from streams.core.policy.silence import PATIENCE
+from streams.core.policy.silence import PATIENCE, pace_of
 from streams.worker.crash_point import AT_LEAST_ONCE, EXACTLY_ONCE, CrashPoint
+from streams.worker.options import changelog_topic
+from streams.worker.state.changelog import decode_session, session_key
 from tests.integration.load import Sending, decision, keyed
 from tests.integration.reference_fold import value_of
 from tests.integration.stage import SOON_MISSED, Stage
@@ -68,6 +70,18 @@ async def all_told(stage: Stage, phase: str, names: Iterable[str]) -> list[dict[
 
     await until(are, PATIENCE_SECONDS, f"{phase} of {sorted(wanted)}", *stage.workers)
     return await told(stage, phase)
+
+
+async def all_remembered(stage: Stage) -> None:
+    """Wait until the sessions themselves know that they were told."""
+
+    async def are() -> bool:
+        found = await stage.read(changelog_topic(stage.application_id))
+        newest = {stored.key: stored.value for stored in found}
+        states = [newest.get(session_key(name)) for name in SILENT]
+        return all(pace_of(decode_session(each).states).told for each in states if each is not None)
+
+    await until(are, PATIENCE_SECONDS, "sessions that know they were told", *stage.workers)
 
 
 async def stopped(worker: WorkerProcess) -> None:
@@ -140,6 +154,7 @@ async def killed_while_telling(stage: Stage, point: CrashPoint, **settings: obje
     assert all(each == by_id[each["id"]] for each in silent), "one was told again in other words"
     if settings:
         assert len(silent) == len(SILENT), "one was told twice under exactly once"
+    await all_remembered(stage)
     await stage.send(record for name in SILENT for record in steps(stage, name, first=2))
     spoke = await all_told(stage, "spoke", SILENT)
     assert len({each["id"] for each in spoke}) == len(SILENT)

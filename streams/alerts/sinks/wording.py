@@ -15,6 +15,7 @@ from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.text.figures import duration, has_time, moment
 from streams.core.domain.text.printable import printable
+from streams.core.policy.silence import SILENT
 from streams.operate.explain.explanation import sentence
 
 _NAME: Final = 60
@@ -64,7 +65,7 @@ class Wording:
     def facts(self, delivery: Delivery) -> str:
         """Return since when, and what it has cost since then; the time in UTC."""
         alert = delivery.alert
-        if alert.kind == EventKind.SILENT_SESSION and alert.phase == "silent":
+        if alert.kind == EventKind.SILENT_SESSION and alert.phase == SILENT:
             return f"Its last step came at {_time(alert.timestamp, alert.timestamp)}"
         if alert.kind != EventKind.LOOP_EPISODE:
             return f"At {_time(alert.timestamp, alert.timestamp)}"
@@ -116,15 +117,19 @@ def tally(deliveries: Sequence[Delivery]) -> str:
     It does not say which session is worst: the console does.
     """
     over = [each for each in deliveries if each.step is DeliveryStep.RESOLVE]
-    looping = [each for each in deliveries if each.step is not DeliveryStep.RESOLVE]
+    going_on = [each for each in deliveries if each.step is not DeliveryStep.RESOLVE]
+    silent = [each for each in going_on if each.alert.kind == EventKind.SILENT_SESSION]
+    looping = [each for each in going_on if each not in silent]
     parts = []
     if looping:
         parts.append(f"{_sessions(len(looping))} {'loops' if len(looping) == 1 else 'loop'}")
+    if silent:
+        parts.append(f"{_sessions(len(silent))} {'is' if len(silent) == 1 else 'are'} silent")
     if over:
         parts.append(f"{_sessions(len(over))} {'is' if len(over) == 1 else 'are'} out of the loop")
     named = [
         f"{printable(each.alert.agent_id or 'an agent', _NAME)} ({printable(each.alert.session_id, _NAME)})"
-        for each in (*looping, *over)[:_NAMED]
+        for each in (*looping, *silent, *over)[:_NAMED]
     ]
     rest = len(deliveries) - len(named)
     return f"{', '.join(parts)}: {', '.join(named)}{f' and {rest} more' if rest else ''}"

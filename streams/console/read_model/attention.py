@@ -31,6 +31,7 @@ from streams.console.read_model.triage import (
 )
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level, NodeState
+from streams.core.policy.silence import SILENT
 
 _MINUTE_MS: Final = 60_000
 _HOUR_MS: Final = 60 * _MINUTE_MS
@@ -302,14 +303,17 @@ def _silence(case: Case, control: ControlState) -> FindingRow | None:
     if not case.findings or control.is_paused:
         return None
     told = (each for each in case.findings.values() if each.kind == EventKind.SILENT_SESSION)
-    newest = max(told, key=lambda row: (row.partition, row.offset, row.id), default=None)
-    if newest is None or not newest.id.endswith(_SILENT_END):
+    # The end that housekeeping tells has the place of the record that the silence is about.
+    newest = max(told, key=lambda row: (row.partition, row.offset, not _begins(row)), default=None)
+    if newest is None or not _begins(newest):
         return None
     return None if case.session.agent_place > place(newest.partition, newest.offset) else newest
 
 
-#: How the id of the event ends by which a session is told to be silent (specification 7.5).
-_SILENT_END: Final = "/silent"
+def _begins(row: FindingRow) -> bool:
+    """Tell whether a session was told to be silent, by how the id ends (specification 7.5)."""
+    return row.id.endswith(f"/{SILENT}")
+
 
 _SUSPICIONS: Final = frozenset(
     map(str, (EventKind.DIVERGENCE_SUSPECTED, EventKind.DRIFT_PATTERN, EventKind.HANDOVER_LOOP))

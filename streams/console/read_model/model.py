@@ -19,8 +19,10 @@ from streams.console.read_model.control import ControlState, Hold, hold_of
 from streams.console.read_model.memory import Memory, Recall, nothing
 from streams.console.read_model.place import NOWHERE, Fields, place
 from streams.console.read_model.session import enriched_place, source_place
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.run import StoredRecord
 from streams.core.domain.topic import Topic
+from streams.core.policy.silence import SILENT
 
 #: One record in so many of a session that is not watched is read whole.
 SAMPLED: Final = 64
@@ -153,7 +155,13 @@ class ReadModel(Memory):
     def _alert(self, source: StoredRecord, fields: Fields) -> None:
         finding = episode.finding_of(fields)
         row = episode.episode_of(fields) if fields["event_type"] == "loop_episode" else None
-        case, _ = self._event(source, fields)
+        if fields["event_type"] == EventKind.SILENT_SESSION and fields["phase"] == SILENT:
+            # It comes long after the record that it is about, and says that none came since.
+            case = self.case(fields["session_id"])
+            case.session.said_by(source_place(fields), fields["agent_id"])
+            self.seen(case, fields["timestamp"])
+        else:
+            case, _ = self._event(source, fields)
         self.put_in(case, finding)
         if row is not None:
             self.put_in(case, row)

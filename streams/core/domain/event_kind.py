@@ -47,7 +47,6 @@ ALERT_FAMILIES = (
     EventKind.DIVERGENCE_SUSPECTED,
     EventKind.DRIFT_PATTERN,
     EventKind.HANDOVER_LOOP,
-    EventKind.SILENT_SESSION,
 )
 
 #: The fields at the end of an event's id.

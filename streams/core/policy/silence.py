@@ -14,6 +14,9 @@ from streams.core.domain.event_kind import EventKind
 from streams.core.domain.outcome import Finding
 from streams.core.domain.settings.general import GeneralSettings
 
+#: The phase of the event that a clock decides; the others end it.
+SILENT: Final = "silent"
+
 #: Name of the state among those of a session.
 PACE: Final = "pace"
 
@@ -109,7 +112,7 @@ class Pace(NamedTuple):
 
     def falling_silent(self, limit_ms: int) -> tuple[Pace, Finding]:
         """Return the pace of a session whose limit has passed, and what is told of it."""
-        fields = {"phase": "silent", "limit_ms": limit_ms, "habit_ms": self.habit_ms, "decided_by": "clock"}
+        fields = {"phase": SILENT, "limit_ms": limit_ms, "habit_ms": self.habit_ms, "decided_by": "clock"}
         return self._replace(told=limit_ms), Finding(EventKind.SILENT_SESSION, fields)
 
     def ending(self, reason: str) -> Finding | None:
@@ -120,14 +123,18 @@ class Pace(NamedTuple):
 
 
 def pace_of(states: Mapping[str, Sequence[Any]]) -> Pace:
-    """Return the pace among the states of a session, fresh when there is none."""
+    """Return the pace among the states of a session, fresh when there is none.
+
+    A session that an earlier version has begun may have heard a person then, so it is taken to be attended.
+    """
     stored = states.get(PACE)
     if stored is None:
-        return _FRESH
+        return _UNKNOWN if states else _FRESH
     return stored if isinstance(stored, Pace) else Pace(*stored)
 
 
 _FRESH: Final = Pace()
+_UNKNOWN: Final = Pace(attended=True)
 
 
 def _owes(decision: Decision) -> bool:

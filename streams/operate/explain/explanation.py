@@ -51,6 +51,8 @@ class _SilencePresentation(Presentation):
 
     def sentence(self, fields: Fields) -> str:
         """Return for how long it was silent, and what is usual."""
+        if fields["phase"] == "spoke" and fields["silent_ms"] < fields["limit_ms"]:
+            return "spoke again, with a step that was on its way"
         if fields["phase"] == "spoke":
             return f"spoke again, {duration(fields['silent_ms'])} after its last step"
         if fields["phase"] != "silent":

@@ -128,6 +128,11 @@ class OwnedPartitions:
         reached = self._reached.get(partition)
         return 0 if reached is None else self._app.clock.at_ms(reached)
 
+    def heard_ms(self, partition: int) -> int:
+        """Return when a broker answered about the partition last, ms; 0 when none has."""
+        heard_at = self._app.run_consumer.heard_at(TP(self.topic, partition))
+        return 0 if heard_at is None else self._app.clock.at_ms(heard_at)
+
     def has_read_all(self, partition: int) -> bool:
         """Tell whether everything that the partition is known to hold is processed."""
         tp = TP(self.topic, partition)

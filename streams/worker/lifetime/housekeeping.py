@@ -99,6 +99,9 @@ class PartitionOwner(Protocol):
     def read_up_to(self, partition: int) -> int:
         """Return a time, ms: all that the partition held then is processed by now. 0 when none is known."""
 
+    def heard_ms(self, partition: int) -> int:
+        """Return when a broker answered about the partition last, ms; 0 when none has."""
+
     def passed(self, partition: int) -> int:
         """Return the offset below which no record is read again; -1 when that is not known."""
 

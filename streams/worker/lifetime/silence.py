@@ -17,7 +17,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Final
 
 from streams.core.detectors.settings import DetectionSettings
@@ -50,7 +50,7 @@ _TOGETHER: Final = 500
 _DEAF_MS: Final = 60_000
 
 #: A stored session that owes a step and was not told to be silent. What agents wrote has its quotes escaped.
-_OWED: Final = re.compile(rb'"pace":\["[A-Za-z0-9_-]*",true,(?:true|false),0\]')
+OWED: Final = re.compile(rb'"pace":\["[A-Za-z0-9_-]*",true,(?:true|false),0\]')
 
 
 @dataclass(slots=True)
@@ -59,19 +59,17 @@ class _Watched:
 
     Attributes:
         limits: the settings that it goes by.
-        due: when a session may be silent, at the earliest, and its id; a heap.
-        names: the ids that are in it.
+        due: when a session may be silent at the earliest, and its id; a heap with some that have left.
+        names: the ids that are to be looked at.
         after: the last key that the search has seen; None once it has seen all.
-        heard_ms: up to when all that the partition held was processed at the last look.
-        since_ms: silence counts from here on at the earliest.
+        newest_ms: when one of its sessions was written last, as far as is known.
     """
 
     limits: tuple[int, int, bool]
     due: list[tuple[int, str]] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     after: bytes | None = b""
-    heard_ms: int = 0
-    since_ms: int = 0
+    newest_ms: int = 0
 
     def add(self, name: str, due_ms: int) -> None:
         """Look at a session then."""
@@ -79,13 +77,35 @@ class _Watched:
             self.names.add(name)
             heappush(self.due, (due_ms, name))
 
+    def drop(self, name: str) -> None:
+        """Look at a session no more."""
+        self.names.discard(name)
+        if len(self.due) > 2 * len(self.names) + _TOGETHER:
+            self.due = [each for each in self.due if each[1] in self.names]
+            heapify(self.due)
+
     def due_by(self, now_ms: int) -> list[str]:
         """Take out the sessions to be looked at now."""
         names: list[str] = []
         while self.due and self.due[0][0] <= now_ms and len(names) < _TOGETHER:
-            names.append(heappop(self.due)[1])
-        self.names.difference_update(names)
+            name = heappop(self.due)[1]
+            if name in self.names:
+                self.names.remove(name)
+                names.append(name)
         return names
+
+
+@dataclass(slots=True)
+class _Hearing:
+    """What a worker has heard of a partition, under whatever settings and in whichever generation.
+
+    Attributes:
+        heard_ms: when a broker answered last.
+        since_ms: silence counts from here on at the earliest.
+    """
+
+    heard_ms: int = 0
+    since_ms: int = 0
 
 
 class SilentSessions:
@@ -120,7 +140,9 @@ class SilentSessions:
         self._clock = clock
         self._on_told = on_told
         self._generation = -1
-        self._partitions: dict[int, _Watched] = {}
+        #: What is known of the sessions of each partition.
+        self.watched: dict[int, _Watched] = {}
+        self._hearing: dict[int, _Hearing] = {}
         self._saved_s = 0.0
         table.on_written(self._written)
 
@@ -135,7 +157,7 @@ class SilentSessions:
         generation, partitions = self._worker.in_charge()
         if generation != self._generation:
             self._generation = generation
-            self._partitions.clear()
+            self.watched.clear()
         if not self._clock.asked:
             return
         self._saved_s = min(self._saved_s + elapsed_s * _SHARE, _MOST_SAVED_S)
@@ -149,20 +171,26 @@ class SilentSessions:
     def _watched(self, partition: int) -> _Watched:
         settings = self._in_force(partition)
         limits = settings.silence_ms, settings.silence_habit, settings.silence_attended
-        known = self._partitions.get(partition)
+        known = self.watched.get(partition)
         if known is None or known.limits != limits:
-            known = self._partitions[partition] = _Watched(limits)
+            known = self.watched[partition] = _Watched(limits)
         return known
 
-    def _written(self, partition: int, sessions: Mapping[str, Session], at_ms: int) -> None:
+    def _written(self, partition: int, view: StateView[Session], at_ms: int) -> None:
         """Take note of sessions that are written; a search finds those before the first tick."""
-        watched = self._partitions.get(partition)
+        watched = self.watched.get(partition)
         if watched is None:
             return
         settings = self._in_force(partition)
-        for name, session in sessions.items():
-            if name not in watched.names and (limit := _limit(name, session, settings)) is not None:
+        watched.newest_ms = max(watched.newest_ms, at_ms)
+        for name, session in view.changed.items():
+            limit = _limit(name, session, settings)
+            if limit is None:
+                watched.drop(name)
+            else:
                 watched.add(name, at_ms + limit)
+        for name in view.removed:
+            watched.drop(name)
 
     def _search(self, partition: int) -> None:
         """Find the sessions that were written before."""
@@ -175,33 +203,53 @@ class SilentSessions:
             found = self._table.stores[partition].scan(watched.after, SLICE)
             for key, touched_ms, value in found:
                 name = session_id_of(key)
-                if name is not None and _OWED.search(value):
+                watched.newest_ms = max(watched.newest_ms, touched_ms)
+                if name is not None and OWED.search(value):
                     watched.add(name, touched_ms + least_ms)
             watched.after = found[-1][0] if len(found) == SLICE else None
             self._saved_s -= time.thread_time() - started
 
     async def _tell(self, partition: int) -> None:
         watched = self._watched(partition)
+        if watched.after is not None:
+            return  # who was heard last is known at the end of the search
         now_ms = min(self._clock.now_ms(), self._worker.read_up_to(partition))
-        if watched.heard_ms and now_ms - watched.heard_ms > _DEAF_MS:
-            watched.since_ms = now_ms
-        watched.heard_ms = max(now_ms, watched.heard_ms)
+        since_ms = self._counts_from(partition, watched)
         names = watched.due_by(now_ms)
         if not names:
             return
-        async with self._worker.alone(partition):
-            generation, partitions = self._worker.in_charge()
-            if generation != self._generation or partition not in partitions:
-                return
-            silent, folded = self._silent(partition, watched, names, now_ms)
-            if silent:
-                view = StateView({}, silent)
-                await self._effects.carry_out(BatchOutput(partition, view, folded.outputs))
-                self._table.replace_read(partition, silent)
-                self._on_told(folded.events)
+        done = False
+        try:
+            async with self._worker.alone(partition):
+                generation, partitions = self._worker.in_charge()
+                if generation == self._generation and partition in partitions:
+                    silent, folded = self._silent(partition, watched, names, now_ms, since_ms)
+                    if silent:
+                        view = StateView({}, silent)
+                        await self._effects.carry_out(BatchOutput(partition, view, folded.outputs))
+                        self._table.drop_read(partition, silent)
+                        self._on_told(folded.events)
+                    done = True
+        finally:
+            if not done:
+                for name in names:
+                    watched.add(name, now_ms)
+
+    def _counts_from(self, partition: int, watched: _Watched) -> int:
+        """Return from when on silence counts: producers may have been cut off with this worker."""
+        heard_ms = self._worker.heard_ms(partition)
+        hearing = self._hearing.get(partition)
+        if hearing is None:
+            # Nobody has written of late, so whoever had the partition may have been cut off, too.
+            quiet = heard_ms - watched.newest_ms > _DEAF_MS
+            hearing = self._hearing[partition] = _Hearing(heard_ms, heard_ms if quiet else 0)
+        elif heard_ms - hearing.heard_ms > _DEAF_MS:
+            hearing.since_ms = heard_ms
+        hearing.heard_ms = max(heard_ms, hearing.heard_ms)
+        return hearing.since_ms
 
     def _silent(
-        self, partition: int, watched: _Watched, names: list[str], now_ms: int
+        self, partition: int, watched: _Watched, names: list[str], now_ms: int, since_ms: int
     ) -> tuple[dict[str, Session], RunResult]:
         """Return those of the sessions that are silent, as they are from now on, and what is told of them."""
         settings = self._in_force(partition)
@@ -216,7 +264,7 @@ class SilentSessions:
             limit = None if session is None else _limit(name, session, settings)
             if entry is None or session is None or limit is None:
                 continue
-            due_ms = max(entry[0], watched.since_ms) + limit
+            due_ms = max(entry[0], since_ms) + limit
             if due_ms > now_ms:
                 watched.add(name, due_ms)
                 continue

@@ -13,7 +13,8 @@ puts out nothing for it (specification 4.4: the same records under the same sett
 
 An interval is written before the next one is sealed, in the order of the source. So along the changelog the
 offsets of the source only rise, which is how a restore knows what counts
-(`streams.worker.state.restore.LatestRecords`).
+(`streams.worker.state.restore.LatestRecords`); only a session that is told to be silent, or removed, is
+written behind that, and is compared there.
 """
 
 from __future__ import annotations

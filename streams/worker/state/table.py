@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
@@ -318,10 +318,10 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
         await super().on_recovery_completed(active_tps, standby_tps)
 
 
-OnWritten = Callable[[int, Mapping[str, Session], int], None]
+OnWritten = Callable[[int, StateView[Session], int], None]
 
 
-def _ignore(_partition: int, _sessions: Mapping[str, Session], _at_ms: int) -> None:
+def _ignore(_partition: int, _view: StateView[Session], _at_ms: int) -> None:
     """Take no note of what is written."""
 
 
@@ -408,12 +408,15 @@ class SessionTable(StateTable[Session]):
         return list(self._unsaved)
 
     def on_written(self, listener: OnWritten) -> None:
-        """Have a listener told what is written from now on: partition, sessions by id, and when (ms)."""
+        """Have a listener told what is written from now on: partition, what changed or went, when (ms)."""
         self._on_written = listener
 
-    def replace_read(self, partition: int, sessions: Mapping[str, Session]) -> None:
-        """Replace what is in memory of sessions that were written outside of a run."""
-        self._decoded.setdefault(partition, Generations()).young.update(sessions)
+    def drop_read(self, partition: int, names: Iterable[str]) -> None:
+        """Drop what is in memory of sessions that were written outside of a run: it is read again."""
+        decoded = self._decoded.setdefault(partition, Generations())
+        for name in names:
+            decoded.young.pop(name, None)
+            decoded.old.pop(name, None)
 
     def take(self, run: Run, view: StateView[Session], mark: CheckpointMark | None, now: float) -> None:
         """Make what an epoch has changed the sessions of its partition.
@@ -437,7 +440,7 @@ class SessionTable(StateTable[Session]):
         self, partition: int, view: StateView[Session], _decoded: Generations[Session], at_ms: int
     ) -> None:
         """Take note of the sessions that ended. What is in memory may be newer than what was written."""
-        self._on_written(partition, view.changed, at_ms)
+        self._on_written(partition, view, at_ms)
         if self._stubs is None:
             return
         stubs = self.stubs(partition)

@@ -126,7 +126,7 @@ Notifying = Callable[..., Notifier]
 def notifying(monkeypatch: pytest.MonkeyPatch) -> Notifying:
     """Return what makes a notifier of a group."""
 
-    def made(group: Group, *sinks: Receiver, wire: Wire | None = None) -> Notifier:
+    def made(group: Group, *sinks: Receiver, wire: Wire | None = None, **settings: str) -> Notifier:
         @asynccontextmanager
         async def member(
             _connection: Connection, _group: str, _topic: str, lost: Callable[[int], None], **_: Any
@@ -145,7 +145,7 @@ def notifying(monkeypatch: pytest.MonkeyPatch) -> Notifying:
         monkeypatch.setattr(beginning_module, "ends", ends)
         seconds = itertools.count()
         return Notifier(
-            load(NotifySettings),
+            load(NotifySettings, **settings),
             Connection("127.0.0.1:9092"),
             cast("Brokers", group),
             Codec.bundled().decoder(f"{Topic.SESSION_ALERTS}-value"),
@@ -280,3 +280,20 @@ async def test_before_partitions_go_it_is_remembered_which_sinks_have_more_than_
     assert group.remembered[0]["sinks"] == {"well": 9}
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_silence_is_told_and_that_it_is_over_opens_nothing(notifying: Notifying) -> None:
+    group, wire = Group({0: 5}), Wire()
+    notifier = notifying(group, wire=wire, notify_families="loop_episode,silent_session")
+    encoder = Codec.bundled().encoder(f"{Topic.SESSION_ALERTS}-value")
+    group.records = [
+        Stored(0, offset, NOW_MS, b"s-1", encoder.encode(alert), list(encoder.headers))
+        for offset, phase in enumerate(("silent", "spoke", "silent", "ended"), 6)
+        for alert in [fields(phase, offset, event_type="silent_session", level=None, limit_ms=1)]
+    ]
+    running = asyncio.create_task(notifier.run())
+    await group.polled_enough.wait()
+    await asyncio.gather(*(courier.settled() for courier in notifier.couriers))
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert [each.split(b"/")[-1] for each in wire.sent] == [b"silent", b"silent"]

@@ -3,6 +3,7 @@
 import pytest
 
 from streams.console.inbox import Query, page
+from streams.core.pipeline import expire
 from tests.unit.console.agents import HOUR_MS, Board
 from tests.unit.console.told import MINUTE_MS, folded, published
 
@@ -397,3 +398,23 @@ def test_a_silent_session_that_was_acknowledged_is_handled() -> None:
     assert row is not None
     board.triage("ack", row["subject"])
     assert of(board, "s") == ("high", "handled")
+
+
+def test_a_silent_session_that_expired_needs_nobody() -> None:
+    board = Board()
+    board.work("s", 30)
+    board.fall_silent("s")
+    for event in expire("s", board.stream.sessions["s"], board.stream.settings).events:
+        if event.topic is not None:
+            board.take(board.topics.told(event.topic, "s", dict(event.fields), board.now))
+    assert board.row("s") is None
+
+
+def test_that_a_looping_session_is_silent_makes_it_no_fresher() -> None:
+    board = Board()
+    board.loop("s", steps=30)
+    assert of(board, "s", seconds=400) == ("high", "needs_you")
+    board.fall_silent("s")
+    row = board.row("s")
+    assert row is not None
+    assert (row["class"], row["last"]["at"]) == ("high", board.stream.sessions["s"].timestamp)

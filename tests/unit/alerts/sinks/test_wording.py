@@ -56,6 +56,13 @@ def test_a_silent_session_says_when_its_last_step_came() -> None:
     )
 
 
+def test_a_digest_tells_silent_sessions_from_those_that_loop() -> None:
+    silent = told(alert("silent", session="s-2", event_type="silent_session", limit_ms=1_200_000))
+    assert tally([told(alert()), silent]) == (
+        "1 more session loops, 1 more session is silent: coder-19 (s-1), coder-19 (s-2)"
+    )
+
+
 def test_a_loop_that_began_on_another_day_says_which() -> None:
     delivery = told(alert(first_timestamp=BEGAN_MS - 86_400_000))
     assert "Since 2026-11-23 08:58:46 UTC (24 h 1 min)" in WORDS.line(delivery)

@@ -12,7 +12,6 @@ FAMILIES = [
     EventKind.DIVERGENCE_SUSPECTED,
     EventKind.DRIFT_PATTERN,
     EventKind.HANDOVER_LOOP,
-    EventKind.SILENT_SESSION,
 ]
 
 

@@ -208,14 +208,16 @@ def test_the_state_is_the_same_once_stored_and_restored() -> None:
     assert stream.apply(record) == twin.apply(record)
 
 
-def test_a_session_of_a_version_that_kept_no_pace_begins_one() -> None:
+def test_a_session_of_a_version_that_kept_no_pace_may_have_heard_a_person() -> None:
     session = steps(Stream(), 30)
     older = session._replace(states={name: each for name, each in session.states.items() if name != PACE})
-    assert limit(older) is None, "what its last record was is not known"
+    heard = replace(DEFAULTS, silence_attended=True)
+    assert limit(older, heard) is None, "what its last record was is not known"
     stream = Stream()
     stream.sessions["s1"] = older
     stream.send(decision_log(tool="Bash", status="success", number=40), offset=40)
-    assert limit(stream.sessions["s1"]) == PATIENCE * LEAST_MS
+    assert limit(stream.sessions["s1"]) is None
+    assert limit(stream.sessions["s1"], heard) == PATIENCE * LEAST_MS
 
 
 def test_what_is_tried_out_is_told_silent_along_so_that_nothing_differs() -> None:

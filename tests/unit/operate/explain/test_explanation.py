@@ -38,7 +38,16 @@ def test_agents_that_hand_each_other_the_same_task_are_named_as_text() -> None:
             False,
             "silent in the middle of its work: no step for 1 h 20 min",
         ),
-        ({"phase": "spoke", "silent_ms": 1_860_000}, True, "spoke again, 31 min 0 s after its last step"),
+        (
+            {"phase": "spoke", "silent_ms": 0, "limit_ms": 1_200_000},
+            True,
+            "spoke again, with a step that was on its way",
+        ),
+        (
+            {"phase": "spoke", "silent_ms": 1_860_000, "limit_ms": 1_200_000},
+            True,
+            "spoke again, 31 min 0 s after its last step",
+        ),
         ({"phase": "ended"}, True, "never spoke again"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -45,6 +45,7 @@ class Worker:
         self.offset = 1_000_000
         self.inside: list[int] = []
         self.on_entry: Any = lambda: None
+        self.heard: Callable[[], int] = lambda: 0
 
     def in_charge(self) -> tuple[int, Collection[int]]:
         return self.generation, self.partitions
@@ -52,6 +53,10 @@ class Worker:
     def read_up_to(self, partition: int) -> int:
         assert partition in self.partitions
         return self.read_ms
+
+    def heard_ms(self, partition: int) -> int:
+        assert partition in self.partitions
+        return self.heard()
 
     def passed(self, partition: int) -> int:
         assert partition in self.partitions
@@ -102,6 +107,7 @@ class House:
         self.settings = InForce()
         self.metrics = Metrics()
         self.now_ms = TOUCHED_MS
+        self.worker.heard = lambda: self.now_ms
         self.carried_out: list[BatchOutput[Session]] = []
         self.offset = -1
         self._records = 0
@@ -158,7 +164,7 @@ class House:
         view = self.table.view(PARTITION, [session_id])
         JOB.fold(Run("decision-logs", PARTITION, messages), view, SETTINGS, RunResult())
         self.write(view.changed)
-        self.table.replace_read(PARTITION, view.changed)
+        self.table.drop_read(PARTITION, view.changed)
         found = view.get(session_id)
         assert found is not None
         return found

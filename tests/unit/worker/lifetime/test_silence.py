@@ -14,7 +14,11 @@ from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
 from streams.core.policy.silence import PACE, PATIENCE, pace_of
 from streams.observe.settings import WorkerSettings
+from streams.worker.lifetime.silence import OWED
+from streams.worker.state.changelog import encode_session
+from streams.worker.state.store.partition import PartitionStore
 from streams.worker.wiring import build
+from tests.stream import Stream, decision_log
 from tests.unit.worker.lifetime.house import PARTITION, SETTINGS, TOUCHED_MS, House
 
 LEAST_MS = 60_000
@@ -121,6 +125,7 @@ async def test_an_alert_that_a_crash_repeats_has_the_same_bytes(house: House) ->
     with pytest.raises(InfrastructureError):
         await told_at(house, TOUCHED_MS + LIMIT_MS)
     house.table.write = write  # type: ignore[method-assign]
+    house.process("another, so that the partition is not quiet")
     house.silence = house.silence_watch()
     await told_at(house, TOUCHED_MS + LIMIT_MS + 77)
     first, second = house.outputs(Topic.SESSION_ALERTS)
@@ -175,26 +180,101 @@ async def test_a_large_partition_is_searched_within_its_share(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("streams.worker.lifetime.silence.SLICE", 10)
-    for number in range(50):
+    for number in range(55):
         house.process(f"s{number:02}")
     house.silence = house.silence_watch()
-    assert len(await told_at(house, TOUCHED_MS + LIMIT_MS, elapsed_s=1e-9)) == 10
-    for _ in range(5):
-        told = await told_at(house, TOUCHED_MS + LIMIT_MS)
-    assert len(told) == 50
+    scan, seen = PartitionStore.scan, []
+
+    def counted(store: PartitionStore, after: bytes, limit: int) -> list[tuple[bytes, int, bytes]]:
+        seen.append(after)
+        return scan(store, after, limit)
+
+    monkeypatch.setattr(PartitionStore, "scan", counted)
+    await house.silence.tick(1e-9)
+    assert len(seen) == 1
+    await house.silence.tick(10.0)
+    assert len(seen) == 6
+    assert len(await told_at(house, TOUCHED_MS + LIMIT_MS)) == 55
+    assert len(seen) == 6, "it was searched again"
 
 
 async def test_a_session_that_cannot_be_read_keeps_no_other_from_being_told(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
+    await told_at(house, TOUCHED_MS)
     house.process("good")
     session = house.process("bad")
-    broken = session._replace(states={**session.states, PACE: ["A", True, False, 0, 1]})
-    house.write({"bad": broken})
+    house.write({"bad": session._replace(states={**session.states, PACE: ["A", True, False, 0, 1]})})
+    assert "Whether session 'bad' is silent is not known" in caplog.text
     [told] = await told_at(house, TOUCHED_MS + LIMIT_MS)
     assert told["session_id"] == "good"
 
 
-async def test_what_an_agent_wrote_cannot_pass_for_a_pace(house: House) -> None:
-    house.process('"pace":["A",true,false,0]', ends=True)
-    assert await told_at(house, TOUCHED_MS + 9 * LIMIT_MS) == []
+def test_what_an_agent_wrote_cannot_pass_for_a_pace() -> None:
+    stream = Stream()
+    stream.send(decision_log(tool=None, status="success", agent='"pace":["A",true,false,0]'))
+    assert OWED.search(encode_session(stream.sessions["s1"])) is None
+    stream.send(decision_log(tool="Bash", status="success", number=1))
+    assert OWED.search(encode_session(stream.sessions["s1"]))
+
+
+async def test_a_worker_that_takes_a_quiet_partition_over_begins_to_count_anew(house: House) -> None:
+    house.process("s")
+    house.silence = house.silence_watch()
+    house.now_ms = took_over_ms = TOUCHED_MS + LIMIT_MS
+    await told_at(house, took_over_ms)
+    assert await told_at(house, took_over_ms + LIMIT_MS - 1) == []
+    assert len(await told_at(house, took_over_ms + LIMIT_MS)) == 1
+
+
+async def test_neither_a_rebalance_nor_other_settings_make_an_outage_forgotten(house: House) -> None:
+    await told_at(house, TOUCHED_MS)
+    house.process("s")
+    house.now_ms = back_ms = TOUCHED_MS + LIMIT_MS
+    assert await told_at(house, back_ms) == []
+    house.worker.generation += 1
+    assert await told_at(house, back_ms + 1_000) == []
+    house.settings.in_force = replace(QUIET, version=2, silence_habit=9)
+    assert await told_at(house, back_ms + LIMIT_MS - 1) == []
+    assert len(await told_at(house, back_ms + LIMIT_MS)) == 1
+
+
+async def test_a_lag_that_comes_and_goes_is_no_outage(house: House) -> None:
+    await told_at(house, TOUCHED_MS)
+    house.process("s")
+    for lag in range(10):
+        house.worker.read_ms = TOUCHED_MS + lag * 90_000
+        await told_at(house, house.now_ms + 30_000)
+    assert len(house.outputs(Topic.SESSION_ALERTS)) == 1
+
+
+async def test_who_could_not_be_told_because_the_lane_was_taken_is_told_later(house: House) -> None:
+    await told_at(house, TOUCHED_MS)
+    house.process("s")
+    partitions = house.worker.partitions
+
+    def taken() -> None:
+        house.worker.partitions = []
+
+    house.worker.on_entry = taken
+    assert await told_at(house, TOUCHED_MS + LIMIT_MS) == []
+    house.worker.partitions, house.worker.on_entry = partitions, lambda: None
+    assert len(await told_at(house, TOUCHED_MS + LIMIT_MS)) == 1
+
+
+async def test_sessions_that_end_do_not_stay_in_memory_until_they_would_be_due(house: House) -> None:
+    await told_at(house, TOUCHED_MS)
+    for number in range(1_500):
+        house.process(f"s{number}")
+        house.process(f"s{number}", ends=True)
+    [watched] = house.silence.watched.values()
+    assert len(watched.due) <= 501
+    assert not watched.names
+
+
+async def test_many_that_fall_silent_at_once_fill_no_cache(house: House) -> None:
+    await told_at(house, TOUCHED_MS)
+    for number in range(100):
+        house.process(f"s{number}")
+    assert len(await told_at(house, TOUCHED_MS + LIMIT_MS)) == 100
+    assert not house.table.view(PARTITION, []).get("s1")
