@@ -15,6 +15,7 @@ from streams.core.domain.outcome import Rejected, Scored
 from streams.core.domain.text.figures import duration
 from streams.core.domain.text.printable import printable
 from streams.core.offline import Judgement
+from streams.core.policy.silence import SILENT
 
 Fields = Mapping[str, Any]
 
@@ -46,8 +47,9 @@ class _SilencePresentation(Presentation):
     events: ClassVar[tuple[EventKind, ...]] = (EventKind.SILENT_SESSION,)
 
     def meaning(self, fields: Fields) -> Meaning:
-        """Return that it is an alert, or that one is over."""
-        return Meaning(alert=fields["event_type"], over=fields["phase"] != "silent")
+        """Return that it is an alert, or that one is over: then nobody has to look."""
+        is_silent = fields["phase"] == SILENT
+        return Meaning(alert=fields["event_type"], over=not is_silent, names_session=is_silent)
 
     def sentence(self, fields: Fields) -> str:
         """Return for how long it was silent, and what is usual."""
@@ -55,7 +57,7 @@ class _SilencePresentation(Presentation):
             return "spoke again, with a step that was on its way"
         if fields["phase"] == "spoke":
             return f"spoke again, {duration(fields['silent_ms'])} after its last step"
-        if fields["phase"] != "silent":
+        if fields["phase"] != SILENT:
             return "never spoke again"
         habit = fields.get("habit_ms")
         usual = "" if habit is None else f", 95 of 100 come within {duration(habit)}"

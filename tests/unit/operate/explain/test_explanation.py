@@ -54,6 +54,7 @@ def test_agents_that_hand_each_other_the_same_task_are_named_as_text() -> None:
 def test_a_silence_says_how_long_and_what_is_usual(fields: dict[str, Any], over: bool, words: str) -> None:
     event = {"event_type": "silent_session", **fields}
     assert (meaning(event).alert, meaning(event).over, sentence(event)) == ("silent_session", over, words)
+    assert meaning(event).names_session != over
 
 
 def test_an_event_of_the_pipeline_has_its_kind_for_words_and_is_no_news() -> None:
