@@ -5,8 +5,8 @@ then is processed. Whatever is told follows from the last record, so it is told 
 bytes where a crash lies between the alert and the session that remembers it. Each partition is told in an
 epoch of its own, in its lane between two runs, as housekeeping removes sessions.
 
-When a session may be due is a guess that costs little: it is looked up when its time comes, and most have
-spoken since. What another worker has left is found by a search, once for each assignment.
+Sessions are found by a search of the database, a slice at a time, again and again. Only those are held whose
+time may come before the next search, so memory does not follow the number of sessions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import Final
 
 from streams.core.detectors.settings import DetectionSettings
@@ -43,6 +43,10 @@ _TICK_S: Final = 1.0
 _SHARE: Final = 0.02
 _MOST_SAVED_S: Final = 0.05
 
+#: Searches in the shortest time after which a session can be silent, and the ms between two at least.
+_SEARCHES: Final = 4
+_LEAST_MS: Final = 1_000
+
 #: Sessions of a partition that are looked at in one epoch, at most.
 _TOGETHER: Final = 500
 
@@ -59,39 +63,42 @@ class _Watched:
 
     Attributes:
         limits: the settings that it goes by.
-        due: when a session may be silent at the earliest, and its id; a heap with some that have left.
-        names: the ids that are to be looked at.
-        after: the last key that the search has seen; None once it has seen all.
+        due: when a session may be silent at the earliest, and its id; a heap.
+        names: the ids that are in it.
+        after: the last key that the search has seen; None while none goes on.
+        next_ms: when the next search begins.
+        until_ms: sessions that are due later are left to it.
+        searched: whether a search has seen all.
         newest_ms: when one of its sessions was written last, as far as is known.
     """
 
     limits: tuple[int, int, bool]
     due: list[tuple[int, str]] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
-    after: bytes | None = b""
+    after: bytes | None = None
+    next_ms: int = 0
+    until_ms: int = 0
+    searched: bool = False
     newest_ms: int = 0
 
+    def begin(self, now_ms: int) -> None:
+        """Begin a search if it is time for one."""
+        if self.after is None and now_ms >= self.next_ms and self.limits[0]:
+            every_ms = max(_LEAST_MS, self.limits[0] // _SEARCHES)
+            self.after, self.next_ms, self.until_ms = b"", now_ms + every_ms, now_ms + 2 * every_ms
+
     def add(self, name: str, due_ms: int) -> None:
-        """Look at a session then."""
-        if name not in self.names:
+        """Look at a session then, unless a later search can find it in time."""
+        if due_ms <= self.until_ms and name not in self.names:
             self.names.add(name)
             heappush(self.due, (due_ms, name))
-
-    def drop(self, name: str) -> None:
-        """Look at a session no more."""
-        self.names.discard(name)
-        if len(self.due) > 2 * len(self.names) + _TOGETHER:
-            self.due = [each for each in self.due if each[1] in self.names]
-            heapify(self.due)
 
     def due_by(self, now_ms: int) -> list[str]:
         """Take out the sessions to be looked at now."""
         names: list[str] = []
         while self.due and self.due[0][0] <= now_ms and len(names) < _TOGETHER:
-            name = heappop(self.due)[1]
-            if name in self.names:
-                self.names.remove(name)
-                names.append(name)
+            names.append(heappop(self.due)[1])
+        self.names.difference_update(names)
         return names
 
 
@@ -144,7 +151,6 @@ class SilentSessions:
         self.watched: dict[int, _Watched] = {}
         self._hearing: dict[int, _Hearing] = {}
         self._saved_s = 0.0
-        table.on_written(self._written)
 
     async def tick(self, elapsed_s: float) -> None:
         """Search on as far as ``elapsed_s`` since the last tick allow, and tell who is silent.
@@ -176,43 +182,29 @@ class SilentSessions:
             known = self.watched[partition] = _Watched(limits)
         return known
 
-    def _written(self, partition: int, view: StateView[Session], at_ms: int) -> None:
-        """Take note of sessions that are written; a search finds those before the first tick."""
-        watched = self.watched.get(partition)
-        if watched is None:
-            return
-        settings = self._in_force(partition)
-        watched.newest_ms = max(watched.newest_ms, at_ms)
-        for name, session in view.changed.items():
-            limit = _limit(name, session, settings)
-            if limit is None:
-                watched.drop(name)
-            else:
-                watched.add(name, at_ms + limit)
-        for name in view.removed:
-            watched.drop(name)
-
     def _search(self, partition: int) -> None:
-        """Find the sessions that were written before."""
+        """Find the sessions whose time may come soon."""
         watched = self._watched(partition)
-        least_ms = watched.limits[0]
-        if not least_ms:
-            watched.after = None
+        watched.begin(self._clock.now_ms())
         while watched.after is not None and self._saved_s > 0:
             started = time.thread_time()
             found = self._table.stores[partition].scan(watched.after, SLICE)
             for key, touched_ms, value in found:
-                name = session_id_of(key)
                 watched.newest_ms = max(watched.newest_ms, touched_ms)
-                if name is not None and OWED.search(value):
-                    watched.add(name, touched_ms + least_ms)
-            watched.after = found[-1][0] if len(found) == SLICE else None
+                due_ms = touched_ms + watched.limits[0]
+                if due_ms <= watched.until_ms and OWED.search(value):
+                    name = session_id_of(key)
+                    if name is not None:
+                        watched.add(name, due_ms)
+            at_end = len(found) < SLICE
+            watched.after = None if at_end else found[-1][0]
+            watched.searched |= at_end
             self._saved_s -= time.thread_time() - started
 
     async def _tell(self, partition: int) -> None:
         watched = self._watched(partition)
-        if watched.after is not None:
-            return  # who was heard last is known at the end of the search
+        if not watched.searched:
+            return  # who was heard last is known at the end of a search
         now_ms = min(self._clock.now_ms(), self._worker.read_up_to(partition))
         since_ms = self._counts_from(partition, watched)
         names = watched.due_by(now_ms)
@@ -258,7 +250,7 @@ class SilentSessions:
         folded = RunResult()
         found = self._table.stores[partition].entries([session_key(name) for name in names])
         for name, entry in zip(names, found, strict=True):
-            if name in unsaved:  # it has spoken just now, and is noted when it is written
+            if name in unsaved:  # it has spoken just now
                 continue
             session = None if entry is None else readable(name, entry[1])
             limit = None if session is None else _limit(name, session, settings)

@@ -318,13 +318,6 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
         await super().on_recovery_completed(active_tps, standby_tps)
 
 
-OnWritten = Callable[[int, StateView[Session], int], None]
-
-
-def _ignore(_partition: int, _view: StateView[Session], _at_ms: int) -> None:
-    """Take no note of what is written."""
-
-
 class _Settings:
     """The settings of one partition by offset, and from where on no other worker published anything."""
 
@@ -352,7 +345,6 @@ class SessionTable(StateTable[Session]):
         self._unsaved: dict[int, Unsaved[Session]] = {}
         self._settings: dict[int, _Settings] = {}
         self._stubs: dict[int, Stubs] | None = None
-        self._on_written: OnWritten = _ignore
 
     def _settings_of(self, partition: int) -> _Settings:
         found = self._settings.get(partition)
@@ -407,10 +399,6 @@ class SessionTable(StateTable[Session]):
         """Return the partitions of which something may wait."""
         return list(self._unsaved)
 
-    def on_written(self, listener: OnWritten) -> None:
-        """Have a listener told what is written from now on: partition, what changed or went, when (ms)."""
-        self._on_written = listener
-
     def drop_read(self, partition: int, names: Iterable[str]) -> None:
         """Drop what is in memory of sessions that were written outside of a run: it is read again."""
         decoded = self._decoded.setdefault(partition, Generations())
@@ -440,7 +428,6 @@ class SessionTable(StateTable[Session]):
         self, partition: int, view: StateView[Session], _decoded: Generations[Session], at_ms: int
     ) -> None:
         """Take note of the sessions that ended. What is in memory may be newer than what was written."""
-        self._on_written(partition, view, at_ms)
         if self._stubs is None:
             return
         stubs = self.stubs(partition)
