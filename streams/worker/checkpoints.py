@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 from streams.core.domain.session import Session
@@ -14,7 +15,7 @@ from streams.core.errors import EddyError, ProducerFencedError
 from streams.worker.effects import BatchOutput, Effects
 from streams.worker.faust.job_app import JobApp
 from streams.worker.lifetime.housekeeper import PeriodicRounds
-from streams.worker.lifetime.housekeeping import PartitionOwner, mildness
+from streams.worker.lifetime.housekeeping import PartitionOwner, of_each
 from streams.worker.state.changelog import SETTINGS_KEY
 from streams.worker.state.checkpoint import MARK_KEY
 from streams.worker.state.table import SessionTable, StateView
@@ -61,12 +62,7 @@ class Checkpoints:
             ProducerFencedError: another worker owns the partition.
         """
         generation, partitions = self._worker.in_charge()
-        outcomes = await asyncio.gather(
-            *(self._write_due(generation, partition) for partition in partitions), return_exceptions=True
-        )
-        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-        if failures:
-            raise min(failures, key=mildness)
+        await of_each(partitions, partial(self._write_due, generation))
 
     async def _write_due(self, generation: int, partition: int) -> None:
         goes_on = True

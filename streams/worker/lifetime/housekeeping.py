@@ -22,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from typing import Any, Protocol
@@ -185,12 +185,7 @@ class Housekeeping:
             return
         # Who has waited longest comes first, or the last would wait for ever.
         in_turn = sorted(partitions, key=lambda each: (self._next.get(each, Next()).at_ms, each))
-        # All at once: each waits for a run of its own lane.
-        outcomes = await asyncio.gather(*map(self._keep, in_turn), return_exceptions=True)
-        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-        if failures:
-            # A partition lost or damaged is no failure of the worker, another failure beside it is.
-            raise min(failures, key=mildness)
+        await of_each(in_turn, self._keep)
 
     async def _keep(self, partition: int) -> None:
         await self._remove_stubs(partition)
@@ -402,7 +397,20 @@ class Housekeeping:
         return self._table.settings_for(partition, self._settings.in_force)
 
 
-def mildness(failure: BaseException) -> int:
+async def of_each(partitions: Iterable[int], act: Callable[[int], Awaitable[None]]) -> None:
+    """Act on all partitions at once: each waits for a run of its own lane.
+
+    Raises:
+        BaseException: the gravest that was raised. A partition lost or damaged is no failure of the worker,
+            another failure beside it is.
+    """
+    outcomes = await asyncio.gather(*map(act, partitions), return_exceptions=True)
+    failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    if failures:
+        raise min(failures, key=_mildness)
+
+
+def _mildness(failure: BaseException) -> int:
     """Order failures: what stops the worker first, then a damaged database, then a partition lost."""
     return isinstance(failure, DamagedStateError) + 2 * isinstance(failure, ProducerFencedError)
 

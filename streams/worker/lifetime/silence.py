@@ -11,7 +11,6 @@ time may come before the next search, so memory does not follow the number of se
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 import time
@@ -30,7 +29,7 @@ from streams.worker.epoch import InForce
 from streams.worker.faust.job_app import JobApp
 from streams.worker.lifetime.due import readable
 from streams.worker.lifetime.housekeeper import PeriodicRounds
-from streams.worker.lifetime.housekeeping import SLICE, PartitionOwner, mildness
+from streams.worker.lifetime.housekeeping import SLICE, PartitionOwner, of_each
 from streams.worker.run_result import RunResult
 from streams.worker.state.changelog import session_id_of, session_key
 from streams.worker.state.table import SessionTable, StateView
@@ -169,10 +168,7 @@ class SilentSessions:
         self._saved_s = min(self._saved_s + elapsed_s * _SHARE, _MOST_SAVED_S)
         for partition in partitions:
             self._search(partition)
-        outcomes = await asyncio.gather(*map(self._tell, partitions), return_exceptions=True)
-        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-        if failures:
-            raise min(failures, key=mildness)
+        await of_each(partitions, self._tell)
 
     def _watched(self, partition: int) -> _Watched:
         settings = self._in_force(partition)
