@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 from aiohttp import web
 
@@ -32,6 +33,7 @@ from streams.console.workers import JobPoll
 from streams.control.audit import AuditRecord
 from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
+from streams.core.errors import EddyError
 from streams.kafka.client import Brokers
 
 
@@ -47,7 +49,7 @@ async def live_console(
 ) -> AsyncIterator[tuple[Console, Sequence[web.RouteDef], asyncio.Task[None]]]:
     """Read and act as long as the block lasts.
 
-    Yields the console, the routes of its actions and for guards, and the task that reads.
+    Yields the console, the routes of its actions and for guards, and the task that reads and decides.
 
     Args:
         settings: As read at start.
@@ -95,12 +97,12 @@ async def live_console(
         console = console_on(settings, board, clock, audit=audit, beside=[backtest.screen(backtests)])
         context = ActionContext(publisher, ModelKnown(model, clock), feed.passed)
         guards = GuardApi(ReadCommands(model, feed, clock), publisher, _key(settings))
-        reading = asyncio.create_task(feed.run())
-        beside = [asyncio.create_task(job.run())]
+        work = [feed.run(), job.run()]
         if settings.console_automatic:
             deciding = Deciding(model, publisher, feed, clock)
             feed.intake.listeners[Topic.SESSION_ALERTS] = deciding.on_alert
-            beside.append(asyncio.create_task(deciding.run()))
+            work.append(deciding.run())
+        working = asyncio.create_task(_all_of(work))
         try:
             acts = actions.routes(console, context)
             records = RawRecords(brokers, codec)
@@ -111,15 +113,23 @@ async def live_console(
             doors = [*guard_api.routes(console, guards), *VerdictApi(console, guards, model, clock).routes()]
             policies = policy.actions(console, context, brokers)
             again = Redriving(console, context, brokers, records).routes()
-            yield console, [*acts, *changing, *tests, *letters, *again, *policies, *raw, *doors], reading
+            yield console, [*acts, *changing, *tests, *letters, *again, *policies, *raw, *doors], working
         finally:
             await backtests.cancel()
-            reading.cancel()
-            for task in beside:
-                task.cancel()
-            await asyncio.gather(reading, *beside, return_exceptions=True)
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
     finally:
         archive.close()
+
+
+async def _all_of(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Do all of it until one part fails: a console whose policy stands still must not look well."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for each in work:
+                group.create_task(each)
+    except* EddyError as failed:
+        raise failed.exceptions[0] from None
 
 
 def _publisher(settings: ConsoleSettings, brokers: Brokers, codec: Codec) -> CommandPublisher:

@@ -1,8 +1,8 @@
 """Lets the policy decide on each alert, and carries out what a live one decides; publishes versions of it.
 
 Every step is claimed in the audit first. Only the console whose claim counts publishes the command. If it
-dies before that, another console claims the step after `LEASE_MS`; an alert that is too old by then leads to
-nothing.
+dies before that, another console claims the step after `LEASE_MS`; if the alert is too old by then, the claim
+has failed, and the next alert of the loop leads to another.
 """
 
 from __future__ import annotations
@@ -216,7 +216,9 @@ class Deciding:
         claims = True
         while claims:
             known, policy = self._decided(), self._policy()
-            tally = PolicyTally([each.done for each in known], self._model.live(self._clock()))
+            # A step that failed was not taken: it counts for no limit, and the next alert asks for it again.
+            taken = [each.done for each in known if each.carried is not Carried.FAILED]
+            tally = PolicyTally(taken, self._model.live(self._clock()))
             decision = decide(policy, event, tally)
             if decision is None:
                 return

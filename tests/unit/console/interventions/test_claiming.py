@@ -176,3 +176,20 @@ async def test_what_was_claimed_is_not_asked_for_once_the_policy_is_off_or_the_a
         assert log.commands() == []
         [known] = decided(folded(log.records).ledger.actions.values())
         assert known.carried is Carried.FAILED
+
+
+async def test_a_loop_whose_claim_came_too_late_is_told_by_its_next_alert() -> None:
+    chance, log = random.Random(1), Log()
+    log.write(Topic.INTERVENTION_POLICY, "settings", policy(per_hour=1))
+    first = SimulatedConsole(log, chance, "one", 1)  # it dies when its claim is there
+    first.deciding.on_alert(*alert(log, 1))
+    await asyncio.gather(first.task, return_exceptions=True)
+    log.now += OLDEST_MS + 1  # nobody was there for a minute
+    second = SimulatedConsole(log, chance, "two", None)
+    await ran(log, [second], [], chance)
+    assert log.commands() == []
+    third = SimulatedConsole(log, chance, "three", None)
+    await ran(log, [third], [alert(log, 1)], chance)
+    assert [each["session_id"] for each in log.commands()] == ["of e-1"]
+    [known] = decided(folded(log.records).ledger.actions.values())
+    assert known.carried is Carried.ISSUED

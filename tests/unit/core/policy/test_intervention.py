@@ -208,7 +208,7 @@ def test_no_limit_is_ever_exceeded_and_each_id_is_asked_for_once(
         assert sum(other.agent_id == each.agent_id for other in hour) <= 4
         assert sum(each.at - 600_000 < other.at for other in hour) <= per_10_min
         held = {other.session_id for other in hour if each.at - 1_800_000 < other.at}
-        assert len(held) <= max(1, share * live)
+        assert len(held) <= max(1, share * max(live, len(held)))  # those live for certain
 
 
 # -- the document
