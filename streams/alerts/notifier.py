@@ -22,6 +22,7 @@ from streams.core.domain.event_kind import EventKind
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
 from streams.core.policy.silence import SILENT
+from streams.core.policy.spending import ExcessPhase
 from streams.kafka.client import Brokers
 from streams.kafka.connection import Connection
 from streams.kafka.group_reader import GroupReader, group_reader
@@ -39,6 +40,8 @@ _KEEP_AGAIN_S: Final = 86_400.0
 _LAST_S: Final = 10.0
 _HOUR_MS: Final = 3_600_000
 _CHUNK: Final = 1_000
+#: The one phase of these kinds that is told: an end is good news, and would open an incident of its own.
+_TOLD: Final[Mapping[str, str]] = {EventKind.SILENT_SESSION: SILENT, EventKind.OVERSPENDING: ExcessPhase.OVER}
 
 
 class _Committed(NamedTuple):
@@ -273,9 +276,8 @@ class Notifier:
                 error,
             )
             return None
-        # That a session speaks again is good news, and would open an incident of its own.
-        is_over = alert.kind == EventKind.SILENT_SESSION and alert.phase != SILENT
-        return None if is_over or alert.kind not in self._settings.families else alert
+        told = _TOLD.get(alert.kind, alert.phase)
+        return alert if alert.phase == told and alert.kind in self._settings.families else None
 
     async def _prepare(self, batch: Sequence[Stored]) -> None:
         """Let the decoder fetch the schemas it needs; wait for a registry that does not answer."""

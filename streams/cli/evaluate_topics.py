@@ -13,7 +13,6 @@ from typing import Any
 from streams.cli.text.evaluation_table import intervention_lines, label_lines
 from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.control.label import labels_in
-from streams.core.domain.event_kind import EventKind
 from streams.core.domain.text.figures import count
 from streams.core.domain.tool_class import PolicyMode, ToolPolicy
 from streams.core.domain.topic import Topic
@@ -77,7 +76,7 @@ def evaluate_interventions(bootstrap_servers: str | None, *, as_json: bool) -> N
         InfrastructureError: the brokers do not answer.
     """
     # The console's modules and the client take a second.
-    from streams.console.interventions.decided import decided  # noqa: PLC0415
+    from streams.console.interventions.decided import as_episode, decided  # noqa: PLC0415
     from streams.console.interventions.scoreboard import outcomes, scores, without_steps  # noqa: PLC0415
     from streams.console.read_model.model import ReadModel  # noqa: PLC0415
 
@@ -87,8 +86,8 @@ def evaluate_interventions(bootstrap_servers: str | None, *, as_json: bool) -> N
         model.take(Topic.CONSOLE_ACTIONS, stored, fields)
     events: dict[str, list[Fields]] = {}
     for _, fields in alerts:
-        if fields["event_type"] == EventKind.LOOP_EPISODE:
-            events.setdefault(fields["episode_id"], []).append(fields)
+        if (event := as_episode(fields)) is not None:
+            events.setdefault(fields["episode_id"], []).append(event)
     decisions = decided(model.ledger.actions.values())
     found = scores(decisions, outcomes(decisions, events))
     beside = without_steps(decisions, events)

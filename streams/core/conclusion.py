@@ -15,10 +15,11 @@ from streams.core.detectors.registry import DETECTORS
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.aggregates.contribution import Changes
 from streams.core.domain.aggregates.exchange import Handed, HandoverAlert
+from streams.core.domain.aggregates.task_profile import KindExcess, Outlay
 from streams.core.domain.decision import Decision
 from streams.core.domain.event_kind import ID_FIELDS, EventKind
 from streams.core.domain.level import COLORS, Level, NodeState, higher
-from streams.core.domain.number import r4
+from streams.core.domain.number import r4, within_doubles
 from streams.core.domain.outcome import Event, Finding, Scored
 from streams.core.domain.session import Session
 from streams.core.domain.settings.general import NodeStateSource
@@ -28,6 +29,7 @@ from streams.core.policy.activity import ACTIVITY, activity_of, follow, leave
 from streams.core.policy.handover import HANDOVERS, follow_handovers, hands_over
 from streams.core.policy.routing import topic_of
 from streams.core.policy.silence import PACE, pace_of
+from streams.core.policy.spending import SPENDING, ExcessPhase, Measure, follow_spending, spending_of
 
 
 def completion_of(
@@ -221,6 +223,7 @@ def concluded(before: Session | None, row: Evaluation, settings: DetectionSettin
     states[PACE], spoke = pace_of(row.held).after(decision, gap_ms, settings)
     if spoke is not None:
         found.append(spoke)
+    outlay = _spent(row, settings)
     if len(found) > 1:
         found.sort(key=_by_kind)
     node = _node(row, node_before, settings)
@@ -253,7 +256,19 @@ def concluded(before: Session | None, row: Evaluation, settings: DetectionSettin
         leave(activity_of(states), ends, changes)
         findings += ends
         session = Session(decision.partition, decision.offset)
-    return session, _scored(row, session, findings, changes, handed, settings)
+    return session, _scored(row, session, findings, changes, (handed, outlay), settings)
+
+
+def _spent(row: Evaluation, settings: DetectionSettings) -> Outlay | None:
+    """Follow what the session spends; return what is compared with its kind."""
+    budget = row.states["budget"]
+    assert isinstance(budget, BudgetState)
+    before, tokens = spending_of(row.held), within_doubles(budget.tokens_used)
+    after, found, outlay = follow_spending(before, row.decision, tokens, settings)
+    if after is not None:
+        row.states[SPENDING] = after
+    row.findings += found
+    return outlay
 
 
 def _node(row: Evaluation, before: NodeState, settings: DetectionSettings) -> NodeState:
@@ -273,7 +288,7 @@ def _scored(
     session: Session,
     findings: Sequence[Finding],
     changes: Changes,
-    handed: tuple[Handed, ...],
+    across: tuple[tuple[Handed, ...], Outlay | None],
     settings: DetectionSettings,
 ) -> Scored:
     decision, scoring, eddy = row.decision, row.scoring, row.eddy
@@ -287,7 +302,7 @@ def _scored(
         enriched["cognition"] = {**enriched["cognition"], "entropy_score": score}
     violations = _MISSING_AGENT_ID if scoring is _MISSING_AGENT else ()
     contributions = changes.contributions(decision.partition, decision.offset, row.latest) if changes else ()
-    return Scored(decision, enriched, events, str(session.node), violations, contributions, handed)
+    return Scored(decision, enriched, events, str(session.node), violations, contributions, *across)
 
 
 def live(detector: Detector[Any, Any], state: Sequence[Any] | None, settings: DetectionSettings) -> Any:
@@ -354,6 +369,30 @@ def handover_event(alert: HandoverAlert) -> Event:
     about = Coordinates(alert.session_id, alert.agent, *place)
     # The session's own settings decided whether it contributes.
     return event(Finding(EventKind.HANDOVER_LOOP, fields), about, DEFAULTS)
+
+
+def overspending_event(excess: KindExcess) -> Event:
+    """Return the event of a session that has used many times what its kind takes."""
+    outlay = excess.outlay
+    tokens, place = outlay.tokens, (outlay.partition, outlay.offset)
+    fields = {
+        "phase": str(ExcessPhase.OVER),
+        "rule": str(Measure.KIND),
+        "episode_id": f"{outlay.session_id}/{outlay.partition}/{outlay.offset}/{Measure.KIND}",
+        "spent": r4(float(tokens)),
+        "limit": r4(excess.limit),
+        "samples": excess.samples,
+        "records": 0,
+        "first_offset": outlay.offset,
+        "first_timestamp": outlay.at,
+        "last_offset": outlay.offset,
+        "last_timestamp": outlay.at,
+        "tokens_since_onset": r4(tokens) if type(tokens) is float else tokens,
+        "cost_since_onset": None if outlay.cost is None else r4(outlay.cost),
+    }
+    about = Coordinates(outlay.session_id, outlay.agent_id, outlay.event_id, outlay.at, *place)
+    # The session's own settings decided whether it contributes.
+    return event(Finding(EventKind.OVERSPENDING, fields), about, DEFAULTS)
 
 
 def _by_kind(finding: Finding) -> int:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from streams.core.conclusion import handover_event
+from streams.core.conclusion import handover_event, overspending_event
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.aggregates.exchange import Exchanges, slot_of
-from streams.core.domain.aggregates.task_profile import TaskProfile
+from streams.core.domain.aggregates.task_profile import TaskNeeds, TaskProfile
 from streams.core.domain.outcome import Duplicate, Event, Rejected, Scored
 from streams.core.domain.record import Record
 from streams.core.domain.session import Session
@@ -31,8 +31,8 @@ class Judgement(NamedTuple):
     Attributes:
         offset: number of the record in the input, from 0.
         session_id, event_id: as reported, None where they are not text.
-        outcome: what the pipeline made of it. Alerts about hand-overs are among the events of a record of
-            their session: the one that completes the rounds, or the next one of the other session.
+        outcome: what the pipeline made of it. Alerts that need several sessions are among the events of
+            a record of their session: the one that leads to them, or its next one.
         recommendation: budget for the next task of the type that this record completes (specification
             5.6), after this and every earlier completion; None when it completes none.
     """
@@ -58,6 +58,7 @@ class Judge:
         self._most = most_sessions
         self._sessions: dict[str, Session] = {}
         self._profiles: dict[str, TaskProfile] = {}
+        self._needs: dict[str, TaskNeeds] = {}
         self._exchanges: dict[str, Exchanges] = {}
         self._alerts: dict[str, list[Event]] = {}
         self._offset = -1
@@ -84,12 +85,19 @@ class Judge:
         return Judgement(offset, admitted.session_id, admitted.event_id, outcome, recommendation)
 
     def _with_alerts(self, scored: Scored) -> Scored:
-        """Count what a record hands over; return it with the alerts that its session has not been told."""
+        """Count what a record contributes; return it with the alerts that its session has not been told."""
         for handed in scored.handed:
             slot = slot_of(handed.key)
             self._exchanges[slot], alerts = self._exchanges.get(slot, Exchanges()).plus(handed)
             for alert in alerts:
                 self._alerts.setdefault(alert.session_id, []).append(handover_event(alert))
+        if (outlay := scored.outlay) is not None:
+            kind = outlay.task_type
+            profile = self._profiles.get(kind, TaskProfile())
+            needs = self._needs.get(kind, TaskNeeds())._replace(profile=profile)
+            self._needs[kind], excess = needs.compared(outlay)
+            if excess is not None:
+                self._alerts.setdefault(outlay.session_id, []).append(overspending_event(excess))
         held = self._alerts.pop(scored.decision.session_id, None)
         return scored if held is None else scored._replace(events=(*scored.events, *held))
 

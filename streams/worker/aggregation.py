@@ -2,7 +2,8 @@
 
 Bytes in, bytes out, and the changed aggregates; no Kafka and no clock. An aggregate is published once per
 run, however many of the run's records changed it. Exchanges are not published; each hand-over that completes
-the rounds of a level leads to its alerts, wherever a run is cut.
+the rounds of a level leads to its alerts, wherever a run is cut. So does each session that has used far more
+than its kind takes.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from typing import Any, NamedTuple, Protocol
 import orjson
 
 from schemas.codec import Codec
-from streams.core.conclusion import handover_event
+from streams.core.conclusion import handover_event, overspending_event
 from streams.core.domain.aggregates.agent_health import AgentHealth
 from streams.core.domain.aggregates.contribution import Contribution
-from streams.core.domain.aggregates.exchange import Exchanges, Handed, HandoverAlert, slot_of
-from streams.core.domain.aggregates.task_profile import Completion, TaskNeeds
+from streams.core.domain.aggregates.exchange import Exchanges, Handed, slot_of
+from streams.core.domain.aggregates.task_profile import Completion, Outlay, TaskNeeds
+from streams.core.domain.outcome import Event
 from streams.core.domain.record import Outgoing, Unreadable
 from streams.core.domain.run import Run
 from streams.core.domain.topic import AGGREGATES, Topic
@@ -46,7 +48,7 @@ class RunContribution(NamedTuple):
     """One contribution of a run: the name of its aggregate, what it adds, when it was sent (ms)."""
 
     name: str
-    adds: Contribution | Completion | Handed
+    adds: Contribution | Completion | Outlay | Handed
     timestamp: int
 
 
@@ -88,11 +90,11 @@ def parts(run: Run) -> list[RunContribution]:
     return found
 
 
-def _name(adds: Contribution | Completion | Handed) -> str:
+def _name(adds: Contribution | Completion | Outlay | Handed) -> str:
     match adds:
         case Contribution():
             return _HEALTH + adds.key
-        case Completion():
+        case Completion() | Outlay():
             return _TASK + adds.task_type
         case Handed():
             return _EXCHANGES + slot_of(adds.key)
@@ -132,7 +134,13 @@ class Aggregation:
                 assert isinstance(exchanges, Exchanges)
                 after, alerts = exchanges.plus(adds)
                 for alert in alerts:
-                    self._add_alert(tallied, alert, timestamp)
+                    self._add_alert(tallied, handover_event(alert), timestamp)
+            elif isinstance(adds, Outlay):
+                needs = TaskNeeds() if before is None else before
+                assert isinstance(needs, TaskNeeds)
+                after, excess = needs.compared(adds)
+                if excess is not None:
+                    self._add_alert(tallied, overspending_event(excess), timestamp)
             else:
                 needs = TaskNeeds() if before is None else before
                 assert isinstance(needs, TaskNeeds)
@@ -142,7 +150,7 @@ class Aggregation:
                 continue
             tallied.counted += 1
             aggregates.put(after, name)
-            if not isinstance(after, Exchanges):
+            if not isinstance(adds, Handed | Outlay):
                 changed[name] = timestamp
         for name, timestamp in changed.items():
             aggregate = aggregates.get(name)
@@ -151,11 +159,11 @@ class Aggregation:
             tallied.outputs.setdefault(topic, []).append(record)
         return tallied
 
-    def _add_alert(self, tallied: Tallied, alert: HandoverAlert, timestamp: int) -> None:
-        fields = handover_event(alert).fields
+    def _add_alert(self, tallied: Tallied, alert: Event, timestamp: int) -> None:
+        fields = alert.fields
         headers = self._cloud_events.headers(fields)
-        record = Outgoing(alert.session_id.encode(), self._alert(fields), timestamp, headers)
-        tallied.alerts.setdefault(alert.partition, []).append(record)
+        record = Outgoing(fields["session_id"].encode(), self._alert(fields), timestamp, headers)
+        tallied.alerts.setdefault(fields["partition"], []).append(record)
         tallied.events[fields["event_type"]] += 1
 
     def _published(

@@ -26,7 +26,7 @@ from streams.core.policy.state_limits import StateLimit
 from streams.core.settings_document import Shadow
 from streams.core.shadow import difference_record, try_out, try_refused
 from streams.worker.cloud_event import CloudEvents
-from streams.worker.contribution_record import handover_record, health_record, task_record
+from streams.worker.contribution_record import handover_record, health_record, outlay_record, task_record
 from streams.worker.dead_letter import (
     Headers,
     LetterSource,
@@ -360,6 +360,8 @@ class Job:
             folded.add(Topic.REPARTITION, health_record(contribution, message.timestamp))
         for handed in scored.handed:
             folded.add(Topic.REPARTITION, handover_record(handed, message.timestamp))
+        if scored.outlay is not None:
+            folded.add(Topic.REPARTITION, outlay_record(scored.outlay, message.timestamp))
         completed = scored.enriched["eddy"]["completion"]
         if completed is not None:
             record = task_record(completed, scored.decision, settings, message.timestamp)

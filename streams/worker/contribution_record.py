@@ -4,6 +4,7 @@
 |---|---|
 | agent or tool (`aggregates.contribution`) | ``[1, "health", partition, offset, at, counts, chains]`` |
 | task_type | ``[1, "task", partition, offset, {steps_used, tokens_used}, settings_version, buffer]`` |
+| task_type | ``[1, "outlay", ...]``, the fields of an `Outlay` behind its task_type |
 | exchange (`aggregates.exchange`) | ``[1, "handover", ...]``, the fields of a `Handed` behind its key |
 """
 
@@ -17,7 +18,7 @@ import orjson
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.aggregates.contribution import Contribution, is_place
 from streams.core.domain.aggregates.exchange import Handed
-from streams.core.domain.aggregates.task_profile import Completion
+from streams.core.domain.aggregates.task_profile import Completion, Outlay
 from streams.core.domain.decision import Decision
 from streams.core.domain.record import Outgoing
 from streams.core.domain.run import Message
@@ -26,7 +27,7 @@ from streams.core.errors import StateError
 
 FORMAT = 1
 
-_HEALTH, _TASK, _HANDOVER = "health", "task", "handover"
+_HEALTH, _TASK, _OUTLAY, _HANDOVER = "health", "task", "outlay", "handover"
 #: The largest value of the setting `profile_buffer`.
 _LARGEST_BUFFER = 10
 
@@ -54,13 +55,19 @@ def task_record(
     return Outgoing(bounded(completed["task_type"]).encode(), value, timestamp)
 
 
+def outlay_record(outlay: Outlay, timestamp: int) -> Outgoing:
+    """Return the record that carries what a session has used, to be compared with its kind."""
+    value = orjson.dumps([FORMAT, _OUTLAY, *outlay.snapshot()])
+    return Outgoing(outlay.task_type.encode(), value, timestamp)
+
+
 def handover_record(handed: Handed, timestamp: int) -> Outgoing:
     """Return the record that carries what a session hands over to an exchange."""
     value = orjson.dumps([FORMAT, _HANDOVER, *handed.snapshot()])
     return Outgoing(handed.key.encode(), value, timestamp)
 
 
-def read(message: Message) -> Contribution | Completion | Handed:
+def read(message: Message) -> Contribution | Completion | Outlay | Handed:
     """Return what a record of the repartition topic carries.
 
     Raises:
@@ -76,12 +83,14 @@ def read(message: Message) -> Contribution | Completion | Handed:
         ) from error
 
 
-def _restored(key: str, content: Any) -> Contribution | Completion | Handed:
+def _restored(key: str, content: Any) -> Contribution | Completion | Outlay | Handed:
     match content:
         case [1, "health", *snapshot]:
             return Contribution.restore(key, snapshot)
         case [1, "handover", *snapshot]:
             return Handed.restore(key, snapshot)
+        case [1, "outlay", *snapshot]:
+            return Outlay.restore(key, snapshot)
         case [
             1,
             "task",

@@ -1,4 +1,4 @@
-"""What Eddy adds to the verdict of its requirements, by vectors of its own."""
+"""What Eddy adds to its requirements, by vectors of its own."""
 
 from pathlib import Path
 from typing import Any
@@ -8,14 +8,17 @@ import pytest
 
 from tests.conformance.harness import Delivery, mismatches, play
 
-DOCUMENT = orjson.loads((Path(__file__).parent / "additions" / "verdict.json").read_bytes())
+FILES = sorted((Path(__file__).parent / "additions").glob("*.json"))
+DOCUMENTS = [orjson.loads(path.read_bytes()) for path in FILES]
+CASES = [case for document in DOCUMENTS for case in document["vectors"]]
 
 
 @pytest.mark.parametrize("delivery", Delivery)
-@pytest.mark.parametrize("case", DOCUMENT["vectors"], ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_vector(case: dict[str, Any], delivery: Delivery) -> None:
     assert list(mismatches(case["expected"], play(case, delivery))) == []
 
 
-def test_the_file_says_how_many_there_are() -> None:
-    assert len({case["name"] for case in DOCUMENT["vectors"]}) == DOCUMENT["count"]
+@pytest.mark.parametrize("document", DOCUMENTS, ids=[path.stem for path in FILES])
+def test_each_file_says_how_many_there_are(document: dict[str, Any]) -> None:
+    assert len({case["name"] for case in document["vectors"]}) == document["count"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import orjson
 import pytest
@@ -30,7 +31,10 @@ DECODER = CODEC.decoder("decision-logs-value")
 ENRICHED = CODEC.encoder("decision-logs-enriched-value")
 FULL = fullest(latest("decision-logs-value").definition) | {"session_id": "s"}
 FULL["action"] = FULL["action"] | {"status": "failure", "kind": "tool", "tool_call": "pytest"}
-VECTOR_FILES = sorted(path.stem for path in VECTORS.glob("*.json") if path.stem != "functions")
+VECTOR_FILES = [
+    *sorted(path for path in VECTORS.glob("*.json") if path.stem != "functions"),
+    *sorted((Path(__file__).parents[1] / "conformance" / "additions").glob("*.json")),
+]
 
 
 def check(outcome):
@@ -44,9 +48,9 @@ def check(outcome):
             CODEC.encoder(f"{event.topic}-value").encode(event.fields)
 
 
-def outcomes_of_the_vectors(directory, name):
+def outcomes_of_the_vectors(path):
     """What the records of every vector of a file lead to."""
-    for vector in json.loads((directory / f"{name}.json").read_text(encoding="utf-8"))["vectors"]:
+    for vector in json.loads(path.read_text(encoding="utf-8"))["vectors"]:
         stream = Stream(**vector["settings"])
         for entry in vector["events"]:
             if "set" in entry:
@@ -57,9 +61,9 @@ def outcomes_of_the_vectors(directory, name):
                 yield outcome
 
 
-@pytest.mark.parametrize("name", VECTOR_FILES)
-def test_the_outcomes_of_the_vectors_fit(conformance_dir, name):
-    for outcome in outcomes_of_the_vectors(conformance_dir, name):
+@pytest.mark.parametrize("path", VECTOR_FILES, ids=lambda path: path.stem)
+def test_the_outcomes_of_the_vectors_fit(path):
+    for outcome in outcomes_of_the_vectors(path):
         check(outcome)
 
 
@@ -123,13 +127,13 @@ def leaves(schema, path="", types=None):
 WITHOUT_CYCLES = ("exact_hash", "semantic", "dead_end")
 
 
-def test_every_field_of_the_output_schemas_is_filled_by_some_vector(conformance_dir):
+def test_every_field_of_the_output_schemas_is_filled_by_some_vector():
     """No field stands there that nothing writes, and no block or event is missing from this test."""
     # Differences are no event: they compare two judgements, of which the vectors have one.
     records = {topic: set() for topic in OUTPUTS if topic is not Topic.SHADOW_DIFFERENCES}
     kinds, blocks = set(), set()
-    for name in VECTOR_FILES:
-        for outcome in outcomes_of_the_vectors(conformance_dir, name):
+    for path in VECTOR_FILES:
+        for outcome in outcomes_of_the_vectors(path):
             eddy = outcome.enriched["eddy"]
             blocks |= {name for name, block in eddy.items() if block is not None}
             records["decision-logs-enriched"] |= {f".eddy{path}" for path in filled(eddy)}
@@ -147,8 +151,8 @@ def test_every_field_of_the_output_schemas_is_filled_by_some_vector(conformance_
             wanted = {path for path in wanted if path.startswith(".eddy.")}
             # The detections are of one type, and oscillation is the one with cycles.
             wanted -= {f".eddy.loop.all_detections.{name}.cycles" for name in WITHOUT_CYCLES}
-        # That a session is silent is told by a clock, and by no record.
-        assert sorted(wanted - found - {".habit_ms"}) == [], topic
+        # A clock tells that a session is silent, and the tasks of all sessions what is usual: no record does.
+        assert sorted(wanted - found - {".habit_ms", ".samples"}) == [], topic
 
 
 LEAF = (

@@ -67,6 +67,8 @@ class Wording:
         alert = delivery.alert
         if alert.kind == EventKind.SILENT_SESSION and alert.phase == SILENT:
             return f"Its last step came at {_time(alert.timestamp, alert.timestamp)}"
+        if alert.kind == EventKind.OVERSPENDING:
+            return f"At {_time(alert.timestamp, alert.timestamp)}, {self.spent(alert)} in all"
         if alert.kind != EventKind.LOOP_EPISODE:
             return f"At {_time(alert.timestamp, alert.timestamp)}"
         return f"Since {self.since(alert)}, {self.spent(alert)}"
@@ -119,17 +121,20 @@ def tally(deliveries: Sequence[Delivery]) -> str:
     over = [each for each in deliveries if each.step is DeliveryStep.RESOLVE]
     going_on = [each for each in deliveries if each.step is not DeliveryStep.RESOLVE]
     silent = [each for each in going_on if each.alert.kind == EventKind.SILENT_SESSION]
-    looping = [each for each in going_on if each not in silent]
+    spending = [each for each in going_on if each.alert.kind == EventKind.OVERSPENDING]
+    looping = [each for each in going_on if each not in silent and each not in spending]
     parts = []
     if looping:
         parts.append(f"{_sessions(len(looping))} {'loops' if len(looping) == 1 else 'loop'}")
     if silent:
         parts.append(f"{_sessions(len(silent))} {'is' if len(silent) == 1 else 'are'} silent")
+    if spending:
+        parts.append(f"{_sessions(len(spending))} {'overspends' if len(spending) == 1 else 'overspend'}")
     if over:
         parts.append(f"{_sessions(len(over))} {'is' if len(over) == 1 else 'are'} out of the loop")
     named = [
         f"{printable(each.alert.agent_id or 'an agent', _NAME)} ({printable(each.alert.session_id, _NAME)})"
-        for each in (*looping, *silent, *over)[:_NAMED]
+        for each in (*looping, *silent, *spending, *over)[:_NAMED]
     ]
     rest = len(deliveries) - len(named)
     return f"{', '.join(parts)}: {', '.join(named)}{f' and {rest} more' if rest else ''}"

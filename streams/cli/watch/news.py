@@ -12,7 +12,7 @@ from streams.core.domain.event_kind import EventKind
 from streams.core.domain.text.figures import count
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
-from streams.operate.explain.explanation import sentence
+from streams.operate.explain.explanation import meaning, sentence
 
 _LONGEST_NAME: Final = 80
 _LONGEST_TEXT: Final = 300
@@ -47,6 +47,8 @@ def alert_news(fields: Mapping[str, Any]) -> str | None:
     name = _name(fields["session_id"])
     if fields["event_type"] == EventKind.HANDOVER_LOOP:
         return f"{name} may go in circles with another: {printable(sentence(fields), _LONGEST_TEXT)}"
+    if fields["event_type"] == EventKind.OVERSPENDING and meaning(fields).news:
+        return f"{name} {sentence(fields)}"
     if fields["event_type"] != EventKind.LOOP_EPISODE:
         return None
     match fields["phase"]:

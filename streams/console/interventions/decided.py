@@ -33,6 +33,7 @@ from streams.core.policy.intervention import (
     command_id_of,
 )
 from streams.core.policy.note import note_of, reason_of
+from streams.core.policy.spending import ExcessPhase
 
 #: How an audit record of a policy came about; that of an operator who publishes one has another.
 AUTOMATIC: Final = "automatic"
@@ -104,23 +105,48 @@ def event_of(fields: Fields, task_type: str | None, at: int) -> EpisodeEvent | N
         task_type: That of its session.
         at: When the broker got it, ms.
     """
-    if fields["event_type"] != EventKind.LOOP_EPISODE:
+    told = as_episode(fields)
+    if told is None:
         return None
     return EpisodeEvent(
         episode_id=fields["episode_id"],
         session_id=fields["session_id"],
         agent_id=fields["agent_id"],
         task_type=task_type,
-        phase=fields["phase"],
-        level=fields["level"],
+        phase=told["phase"],
+        level=told["level"],
         rule=fields["rule"],
-        tools=tuple(tool for tool in fields["tools"] if tool),
+        tools=tuple(tool for tool in told["tools"] if tool),
         records=fields["records"],
         tokens=fields["tokens_since_onset"] or 0,
         cost=fields["cost_since_onset"],
         minutes=max(0, fields["last_timestamp"] - fields["first_timestamp"]) / _MINUTE_MS,
         at=at,
+        spending=fields["event_type"] == EventKind.OVERSPENDING,
     )
+
+
+EPISODES: Final = (EventKind.LOOP_EPISODE, EventKind.OVERSPENDING)
+"""Kinds of alerts that a rule may be about."""
+
+_PHASES: Final[Mapping[str, str]] = {
+    ExcessPhase.OVER: "opened",
+    ExcessPhase.STILL_OVER: "still_open",
+    ExcessPhase.UNDER: "recovered",
+}
+
+
+def as_episode(fields: Fields) -> Fields | None:
+    """Return an alert with the fields of an episode; None if no rule can be about its kind.
+
+    >>> as_episode({"event_type": "overspending", "phase": "under"})["phase"]
+    'recovered'
+    """
+    if fields["event_type"] not in EPISODES:
+        return None
+    if fields["event_type"] == EventKind.LOOP_EPISODE:
+        return fields
+    return {**fields, "phase": _PHASES[fields["phase"]], "level": "", "tools": (), "reason": None}
 
 
 def command_of(decision: InterventionAct, policy: Policy, fields: Fields, now: int) -> Command:
@@ -241,7 +267,7 @@ def audit_of(
     result: str | None = WITHHELD if withheld else DRY_RUN
     if claim is not None:
         request["after"] = claim.after
-        request["alert"] = {name: fields[name] for name in _OF_ALERT}
+        request["alert"] = {name: fields[name] for name in _OF_ALERT if name in fields}
         name = f"{name}-{claim.name}"
         result = WITHHELD if withheld else None
     return AuditRecord(
@@ -299,7 +325,7 @@ def decided(actions: Iterable[ActionRow]) -> list[Decided]:
 
 
 #: What a claim keeps of its alert: enough to ask the agent for the same again.
-_OF_ALERT: Final = ("event_type", "event_id", "rule", "count", "period", "tools")
+_OF_ALERT: Final = ("event_type", "event_id", "rule", "count", "period", "tools", "spent", "limit")
 
 _RESULTS: Final = frozenset({DRY_RUN, WITHHELD, *_CARRIED})
 
@@ -380,6 +406,14 @@ def _alert(said: Any) -> Fields | None:
             "period": None | int(),
             "tools": list(tools),
         } if all(tool is None or isinstance(tool, str) for tool in tools):
+            return dict(said)
+        case {
+            "event_type": EventKind.OVERSPENDING,
+            "event_id": str(),
+            "rule": str(),
+            "spent": int() | float(),
+            "limit": int() | float(),
+        }:
             return dict(said)
     return None
 

@@ -32,6 +32,7 @@ from streams.console.read_model.triage import (
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level, NodeState
 from streams.core.policy.silence import SILENT
+from streams.core.policy.spending import ExcessPhase
 
 _MINUTE_MS: Final = 60_000
 _HOUR_MS: Final = 60 * _MINUTE_MS
@@ -266,9 +267,9 @@ def _class(
         if now < last + SILENT_MS:
             return Class.CRITICAL, last + SILENT_MS, None
         return Class.HIGH, FOREVER, None
-    asks, silence = _asks(session), _silence(case, control)
-    if (asks or silence) and not session.ended and now < last + DAY_MS:
-        return Class.HIGH, last + DAY_MS, None if asks else silence
+    asks, told = _asks(session), _silence(case, control) or _excess(case, control)
+    if (asks or told) and not session.ended and now < last + DAY_MS:
+        return Class.HIGH, last + DAY_MS, None if asks else told
     if episode is not None:
         return Class.MEDIUM, FOREVER, None
     gone = last + live_ms
@@ -313,6 +314,16 @@ def _silence(case: Case, control: ControlState) -> FindingRow | None:
 def _begins(row: FindingRow) -> bool:
     """Tell whether a session was told to be silent, by how the id ends (specification 7.5)."""
     return row.id.endswith(f"/{SILENT}")
+
+
+def _excess(case: Case, control: ControlState) -> FindingRow | None:
+    """Return what was told last of a session that overspends; None if it does not, or is paused."""
+    if not case.findings or control.is_paused:
+        return None
+    told = (each for each in case.findings.values() if each.kind == EventKind.OVERSPENDING)
+    newest = {each.rule: each for each in sorted(told, key=lambda row: (row.partition, row.offset))}
+    over = [each for each in newest.values() if not each.id.endswith(f"/{ExcessPhase.UNDER}")]
+    return max(over, key=lambda row: (row.partition, row.offset, row.id), default=None)
 
 
 _SUSPICIONS: Final = frozenset(

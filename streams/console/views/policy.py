@@ -12,7 +12,14 @@ from streams.console.action_context import ActionContext, done, form_sent
 from streams.console.command_form import based_on_of, one, why_of
 from streams.console.command_list import stages
 from streams.console.console import Console
-from streams.console.interventions.decided import Carried, Decided, decided, open_breakers
+from streams.console.interventions.decided import (
+    EPISODES,
+    Carried,
+    Decided,
+    as_episode,
+    decided,
+    open_breakers,
+)
 from streams.console.interventions.deciding import held, publish
 from streams.console.interventions.scoreboard import (
     Fate,
@@ -30,7 +37,6 @@ from streams.console.read_model.tables import FINDING
 from streams.console.views.following import board_of
 from streams.control.audit import AuditKind, AuditRecord
 from streams.control.publisher import recorded
-from streams.core.domain.event_kind import EventKind
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, ConflictError
 from streams.core.policy.intervention import Mode, Policy
@@ -193,13 +199,14 @@ async def _events(board: LiveBoard, known: Sequence[Decided]) -> dict[str, list[
     ]
     for start in range(0, len(sessions), _AT_ONCE):
         part = sessions[start : start + _AT_ONCE]
-        where = f"WHERE kind = ? AND session_id IN ({', '.join('?' * len(part))})"
-        held = await board.feed.archive.select(FINDING, where, (str(EventKind.LOOP_EPISODE), *part))
+        kinds, names = ", ".join("?" * len(EPISODES)), ", ".join("?" * len(part))
+        where = f"WHERE kind IN ({kinds}) AND session_id IN ({names})"
+        held = await board.feed.archive.select(FINDING, where, (*map(str, EPISODES), *part))
         rows += [row for row in held if isinstance(row, FindingRow)]
     found: dict[str, list[Fields]] = {}
-    for row in {row.id: row for row in rows if row.kind == EventKind.LOOP_EPISODE}.values():
-        event = orjson.loads(row.body)
-        if event["episode_id"] in episodes:
+    for row in {row.id: row for row in rows if row.kind in EPISODES}.values():
+        event = as_episode(orjson.loads(row.body))
+        if event is not None and event["episode_id"] in episodes:
             found.setdefault(event["episode_id"], []).append(event)
     return found
 

@@ -20,6 +20,7 @@ class EventKind(StrEnum):
     DRIFT_PATTERN = "drift_pattern"
     HANDOVER_LOOP = "handover_loop"
     SILENT_SESSION = "silent_session"
+    OVERSPENDING = "overspending"
     BUDGET = "budget"
     RESPONSE = "response"
     NODE_STATE = "node_state"
@@ -34,6 +35,7 @@ TOPIC_OF: Mapping[EventKind, Topic] = MappingProxyType(
         EventKind.DRIFT_PATTERN: Topic.SESSION_ALERTS,
         EventKind.HANDOVER_LOOP: Topic.SESSION_ALERTS,
         EventKind.SILENT_SESSION: Topic.SESSION_ALERTS,
+        EventKind.OVERSPENDING: Topic.SESSION_ALERTS,
         EventKind.BUDGET: Topic.SESSION_BUDGETS,
         EventKind.RESPONSE: Topic.SESSION_RESPONSES,
         EventKind.NODE_STATE: Topic.TOPOLOGY,
@@ -58,6 +60,7 @@ ID_FIELDS: Mapping[EventKind, tuple[str, ...]] = MappingProxyType(
         EventKind.DRIFT_PATTERN: ("pattern", "phase"),
         EventKind.HANDOVER_LOOP: ("level",),
         EventKind.SILENT_SESSION: ("phase",),
+        EventKind.OVERSPENDING: ("rule", "phase"),
         EventKind.BUDGET: (),
         EventKind.RESPONSE: (),
         EventKind.NODE_STATE: ("state",),

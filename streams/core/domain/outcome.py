@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from streams.core.domain.aggregates.contribution import Contribution
 from streams.core.domain.aggregates.exchange import Handed
+from streams.core.domain.aggregates.task_profile import Outlay
 from streams.core.domain.decision import Decision
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.topic import Topic
@@ -49,6 +50,7 @@ class Scored(NamedTuple):
             (specification 5.1).
         contributions: what it adds to the counts across sessions.
         handed: what it adds to the exchanges between sessions.
+        outlay: what its session has used, to be compared with others of its kind; None most of the time.
     """
 
     decision: Decision
@@ -58,6 +60,7 @@ class Scored(NamedTuple):
     violations: tuple[str, ...]
     contributions: tuple[Contribution, ...] = ()
     handed: tuple[Handed, ...] = ()
+    outlay: Outlay | None = None
 
 
 class Duplicate(NamedTuple):

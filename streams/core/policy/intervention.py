@@ -41,6 +41,9 @@ class When:
 
     ``phase`` and ``level`` are those of the event, ``rules`` those of the verdict; tokens, cost and minutes
     are since the loop began, minutes by the time of the agent. One of ``tools`` has to repeat.
+
+    With ``spending`` a rule is not about loops, but about sessions that overspend by one of these measures.
+    Tokens and cost are then those of the whole session, minutes since it reached the limit.
     """
 
     phase: tuple[str, ...] = ()
@@ -52,6 +55,7 @@ class When:
     agents: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     task_types: tuple[str, ...] = ()
+    spending: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +121,8 @@ class Policy:
 class EpisodeEvent(NamedTuple):
     """A published event of an episode, and when the broker got it (ms).
 
-    ``records``, ``tokens``, ``cost`` and ``minutes`` are since the loop began. ``tools`` repeat.
+    ``records``, ``tokens``, ``cost`` and ``minutes`` are since the loop began. ``tools`` repeat. Of a session
+    that overspends, ``rule`` is the measure, and tokens and cost are those of the whole session.
     """
 
     episode_id: str
@@ -133,6 +138,7 @@ class EpisodeEvent(NamedTuple):
     cost: float | None
     minutes: float
     at: int
+    spending: bool = False
 
 
 @unique
@@ -301,6 +307,8 @@ def command_id_of(rule: Rule, step: int, episode_id: str) -> str:
 
 
 def _is_about(when: When, event: EpisodeEvent) -> bool:
+    if event.spending != bool(when.spending) or (when.spending and event.rule not in when.spending):
+        return False
     return (
         (not when.phase or event.phase in when.phase)
         and (when.level is None or event.level == when.level)

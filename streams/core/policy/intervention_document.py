@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from streams.core.domain.text.glob import are_affordable
 from streams.core.policy.intervention import PHASES, Do, Limits, Mode, Policy, PolicyLimits, Rule, When
+from streams.core.policy.spending import Measure
 
 _DAY_MS: Final = 86_400_000
 _MOST_RULES: Final = 50
@@ -58,6 +59,9 @@ def _rule(given: object, at: str, problems: list[str]) -> Rule | None:
     if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME:
         problems.append(f"{at}.name: must be a text of 1 to {_LONGEST_NAME} characters.")
     when = _checked(given.get("when", {}), _WHEN, f"{at}.when", problems)
+    if when.get("spending"):
+        names = [each for each in _OF_LOOPS if when.get(each)]
+        problems += [f"{at}.when.{each}: a rule about spending has none." for each in names]
     do = _ladder(given.get("do", {}), f"{at}.do", problems)
     limits = _checked(given.get("limits", {}), _LIMITS, f"{at}.limits", problems)
     limits.pop("per_episode", None)
@@ -141,7 +145,10 @@ _WHEN: Final = {
     "agents": _texts(),
     "tools": _texts(),
     "task_types": _texts(),
+    "spending": _texts(map(str, Measure)),
 }
+#: What only loops have.
+_OF_LOOPS: Final = ("level", "rules", "tools")
 _DO: Final = {
     "action": _word("inject_message", "pause", "abort"),
     "after_records": _number(0, 100_000, whole=True),

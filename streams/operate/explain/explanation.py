@@ -16,6 +16,7 @@ from streams.core.domain.text.figures import duration
 from streams.core.domain.text.printable import printable
 from streams.core.offline import Judgement
 from streams.core.policy.silence import SILENT
+from streams.core.policy.spending import ExcessPhase, Measure
 
 Fields = Mapping[str, Any]
 
@@ -64,10 +65,44 @@ class _SilencePresentation(Presentation):
         return f"silent in the middle of its work: no step for {duration(fields['limit_ms'])}{usual}"
 
 
+class _SpendingPresentation(Presentation):
+    """Which session spends more than it may; found by no detector."""
+
+    __slots__ = ()
+
+    events: ClassVar[tuple[EventKind, ...]] = (EventKind.OVERSPENDING,)
+
+    def meaning(self, fields: Fields) -> Meaning:
+        """Return that it is an alert, that one goes on, or that one is over."""
+        phase = fields["phase"]
+        return Meaning(
+            alert=fields["event_type"],
+            news=phase != ExcessPhase.STILL_OVER,
+            over=phase == ExcessPhase.UNDER,
+            names_session=phase != ExcessPhase.UNDER,
+        )
+
+    def sentence(self, fields: Fields) -> str:
+        """Return what it spends, and what is allowed."""
+        spent, limit = fields["spent"], fields["limit"]
+        match fields["rule"], fields["phase"]:
+            case Measure.RATE, ExcessPhase.UNDER:
+                return f"uses {spent:,.0f} tokens a minute again, within its limit of {limit:,.0f}"
+            case Measure.RATE, _:
+                return f"uses {spent:,.0f} tokens a minute, its limit is {limit:,.0f}"
+            case Measure.COST, _:
+                return f"has cost {spent:,.2f}, its limit is {limit:,.2f}"
+            case Measure.KIND, _:
+                tasks = f"{fields['samples']:,} completed tasks of its type"
+                return f"has used {spent:,.0f} tokens, of {tasks} the limit is {limit:,.0f}"
+        return f"spends {spent:,.2f}, its limit is {limit:,.2f}"
+
+
 _PRESENTATIONS: Final = (
     *[detector.presentation for detector in DETECTORS],
     _HandoverPresentation(),
     _SilencePresentation(),
+    _SpendingPresentation(),
 )
 _BY_EVENT: Final = {kind: each for each in _PRESENTATIONS for kind in each.events}
 

@@ -263,7 +263,7 @@ def test_a_ping_pong_is_alerted_where_each_session_is() -> None:
     headers = dict(tallied.alerts[3][1].headers)
     assert headers["ce_id"] == b"s1/3/15/handover_loop/LOOP"
     assert headers["ce_source"] == b"/eddy/g/session-alerts/3"
-    assert headers["ce_type"] == b"io.eddy.handover_loop.v4"
+    assert headers["ce_type"] == b"io.eddy.handover_loop.v5"
 
 
 def test_the_alerts_of_hand_overs_are_the_same_however_runs_are_cut_and_repeated() -> None:

@@ -1,11 +1,14 @@
-"""What tasks of one type usually take, and hence what to grant the next one (specification 5.6)."""
+"""What tasks of one type usually take: what to grant the next one (5.6), and who takes far more (7.8)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+from streams.core.domain.aggregates.contribution import is_place
+from streams.core.domain.text.digest import digest
 
 # No budget is larger (specification 4.1: initial_tokens x budget_cap_factor), so no task counts for more.
 _MOST = 10**15
@@ -58,6 +61,11 @@ class TaskProfile(NamedTuple):
             "samples": self.samples,
         }
 
+    @property
+    def mean_tokens(self) -> float | None:
+        """Tokens of the mean completion, None without any."""
+        return self.tokens / (self.samples * _UNITS) if self.samples else None
+
     def snapshot(self) -> list[Any]:
         """Return the profile as a JSON-able list; sums as text, because they outgrow what JSON numbers hold.
 
@@ -98,7 +106,8 @@ def _granted(mean: float, buffer: float) -> int:
     return ceil(round(mean * (1 + buffer), 6))
 
 
-FORMAT = 1
+FORMAT: Final = 2
+_WITHOUT_TOLD: Final = 1
 
 
 class Completion(NamedTuple):
@@ -119,6 +128,71 @@ class Completion(NamedTuple):
     buffer: float
 
 
+class Outlay(NamedTuple):
+    """What a session under way has used, as one of its records contributes it.
+
+    Attributes:
+        task_type: kind of task that the session does.
+        partition, offset, at: place of the record in the input, and its meta.timestamp, ms since 1970.
+        session_id, agent_id, event_id: those of the record, the last two bounded.
+        tokens, cost: used by the session up to here; the cost None where nobody tells it.
+        times: what the setting `spend_times_kind` is for the record.
+    """
+
+    task_type: str
+    partition: int
+    offset: int
+    at: int
+    session_id: str
+    agent_id: str
+    event_id: str
+    tokens: float
+    cost: float | None
+    times: int
+
+    def snapshot(self) -> list[object]:
+        """Return it as a JSON-able list, without the type of task."""
+        return [*self[1:]]
+
+    @classmethod
+    def restore(cls, task_type: str, snapshot: Sequence[object]) -> Outlay:
+        """Read back what `snapshot` wrote.
+
+        Raises:
+            ValueError: it is none.
+        """
+        match snapshot:
+            case [
+                int(partition),
+                int(offset),
+                int(at),
+                str(session_id),
+                str(agent_id),
+                str(event_id),
+                int() | float() as tokens,
+                None | int() | float() as cost,
+                int(times),
+            ] if all(map(is_place, (partition, offset, at, times))):
+                names = session_id, agent_id, event_id
+                return cls(task_type, partition, offset, at, *names, tokens, cost, times)
+        raise ValueError("not what a session has used")
+
+
+class KindExcess(NamedTuple):
+    """That a session has used many times what completed tasks of its type took."""
+
+    outlay: Outlay
+    limit: float
+    samples: int
+
+
+#: So many completions say what a type of task takes.
+FEWEST_COMPLETIONS: Final = 20
+
+#: Sessions that were told, of each type of task; the newest. One that is forgotten may be told once more.
+MOST_TOLD: Final = 64
+
+
 class TaskNeeds(NamedTuple):
     """The completions of one type of task: sums and maxima, so their order does not matter.
 
@@ -127,12 +201,14 @@ class TaskNeeds(NamedTuple):
             again.
         profile: number and sums of the completions.
         settings_version, buffer: the newest settings among them.
+        told: digests of the sessions that were told to use too much, the newest last.
     """
 
     positions: Mapping[int, int] = {}
     profile: TaskProfile = TaskProfile()
     settings_version: int = -1
     buffer: float = 0.0
+    told: tuple[str, ...] = ()
 
     def plus(self, completion: Completion) -> TaskNeeds:
         """Return them with one more completion; the same when it has been counted.
@@ -150,7 +226,28 @@ class TaskNeeds(NamedTuple):
             (self.settings_version, self.buffer), (completion.settings_version, completion.buffer)
         )
         positions = {**self.positions, completion.partition: completion.offset}
-        return TaskNeeds(positions, self.profile.plus(completion.used), version, buffer)
+        return TaskNeeds(positions, self.profile.plus(completion.used), version, buffer, self.told)
+
+    def compared(self, outlay: Outlay) -> tuple[TaskNeeds, KindExcess | None]:
+        """Return them after a session was compared with them, the same if it was before, and what is told.
+
+        >>> needs = TaskNeeds(profile=TaskProfile(20, 300, 20 * 5_000 * 10_000))
+        >>> outlay = Outlay("api", 0, 7, 0, "s", "coder", "e", 60_000, None, 10)
+        >>> needs, excess = needs.compared(outlay)
+        >>> excess.limit, needs.compared(outlay._replace(offset=8, tokens=90_000))[1]
+        (50000.0, None)
+        """
+        if outlay.offset <= self.positions.get(outlay.partition, -1):
+            return self, None
+        after = self._replace(positions={**self.positions, outlay.partition: outlay.offset})
+        mean, samples = self.profile.mean_tokens, self.profile.samples
+        if mean is None or mean <= 0 or samples < FEWEST_COMPLETIONS or outlay.tokens < outlay.times * mean:
+            return after, None
+        session = digest(outlay.session_id) or ""
+        if session in self.told:
+            return after, None
+        told = (*self.told, session)[-MOST_TOLD:]
+        return after._replace(told=told), KindExcess(outlay, outlay.times * mean, samples)
 
     def report(self, task_type: str) -> dict[str, Any]:
         """Return what `task-profiles` reports about this type of task."""
@@ -158,8 +255,8 @@ class TaskNeeds(NamedTuple):
 
     def snapshot(self) -> list[Any]:
         """Return them as a JSON-able list; equal needs give equal lists."""
-        positions = sorted(self.positions.items())
-        return [FORMAT, positions, self.profile.snapshot(), self.settings_version, self.buffer]
+        kept = [sorted(self.positions.items()), self.profile.snapshot(), self.settings_version, self.buffer]
+        return [FORMAT, *kept, [*self.told]] if self.told else [_WITHOUT_TOLD, *kept]
 
     @classmethod
     def restore(cls, snapshot: Sequence[Any]) -> TaskNeeds:
@@ -171,7 +268,11 @@ class TaskNeeds(NamedTuple):
         match snapshot:
             case [1, positions, profile, int(version), buffer]:
                 return cls(dict(positions), TaskProfile.restore(profile), version, buffer)
-            case [int(version), *_] if version != FORMAT:
+            case [2, positions, profile, int(version), buffer, told]:
+                return cls(
+                    dict(positions), TaskProfile.restore(profile), version, buffer, tuple(map(str, told))
+                )
+            case [int(version), *_] if version not in (FORMAT, _WITHOUT_TOLD):
                 raise ValueError(f"needs have format version {version}, this program reads version {FORMAT}")
             case _:
                 raise ValueError("not a snapshot of what tasks needed")

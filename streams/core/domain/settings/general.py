@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from streams.core.domain.event_kind import ALERT_FAMILIES
 from streams.core.domain.level import Level
-from streams.core.domain.settings.setting import OrderedGroup, flag, setting, subset, whole, word
+from streams.core.domain.settings.setting import OrderedGroup, flag, number, setting, subset, whole, word
 
 _YEAR_MS = 31_536_000_000
 _DAY_MS = 86_400_000
@@ -97,4 +97,19 @@ class GeneralSettings:
         False,
         flag(),
         "Tell the silence of sessions in which a person has spoken after the first record, too.",
+    )
+    spend_tokens_per_minute: int = setting(
+        0,
+        whole(0, 10**12),
+        "Tokens a minute, in the mean of five minutes, that are too many; 0 is off.",
+    )
+    spend_cost: float = setting(
+        0.0,
+        number(0.0, 1e9),
+        "Cost of a session, in the currency of its producer, that is too much; 0 is off.",
+    )
+    spend_times_kind: int = setting(
+        10,
+        whole(0, 1_000),
+        "Times the tokens of a mean completed task of its type that are too many; 0 is off.",
     )

@@ -14,7 +14,12 @@ from tests.stream import Stream, decision_log, repeated
 
 def test_each_kind_of_event_has_one_detector_but_for_those_of_the_pipeline_and_across_sessions() -> None:
     kinds = [kind for detector in DETECTORS for kind in detector.presentation.events]
-    beside = [EventKind.HANDOVER_LOOP, EventKind.SILENT_SESSION, EventKind.NODE_STATE]
+    beside = [
+        EventKind.HANDOVER_LOOP,
+        EventKind.SILENT_SESSION,
+        EventKind.OVERSPENDING,
+        EventKind.NODE_STATE,
+    ]
     assert sorted([*kinds, *beside]) == sorted(EventKind)
 
 
