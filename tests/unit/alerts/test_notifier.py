@@ -282,18 +282,30 @@ async def test_before_partitions_go_it_is_remembered_which_sinks_have_more_than_
     await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_a_silence_is_told_and_that_it_is_over_opens_nothing(notifying: Notifying) -> None:
+@pytest.mark.parametrize(
+    ("kind", "phases", "told"),
+    [
+        ("silent_session", ("silent", "spoke", "silent", "ended"), [b"silent", b"silent"]),
+        ("overspending", ("over", "still_over", "under", "over"), [b"over", b"over"]),
+    ],
+)
+async def test_what_begins_is_told_and_that_it_is_over_opens_nothing(
+    notifying: Notifying, kind: str, phases: tuple[str, ...], told: list[bytes]
+) -> None:
     group, wire = Group({0: 5}), Wire()
-    notifier = notifying(group, wire=wire, notify_families="loop_episode,silent_session")
+    notifier = notifying(group, wire=wire, notify_families=f"loop_episode,{kind}")
     encoder = Codec.bundled().encoder(f"{Topic.SESSION_ALERTS}-value")
     group.records = [
         Stored(0, offset, NOW_MS, b"s-1", encoder.encode(alert), list(encoder.headers))
-        for offset, phase in enumerate(("silent", "spoke", "silent", "ended"), 6)
-        for alert in [fields(phase, offset, event_type="silent_session", level=None, limit_ms=1)]
+        for offset, phase in enumerate(phases, 6)
+        for alert in [fields(phase, offset, event_type=kind, level=None, **_LIMITS)]
     ]
     running = asyncio.create_task(notifier.run())
     await group.polled_enough.wait()
     await asyncio.gather(*(courier.settled() for courier in notifier.couriers))
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
-    assert [each.split(b"/")[-1] for each in wire.sent] == [b"silent", b"silent"]
+    assert [each.split(b"/")[-1] for each in wire.sent] == told
+
+
+_LIMITS: Mapping[str, Any] = {"limit_ms": 1, "rule": "cost", "spent": 6.0, "limit": 5.0}

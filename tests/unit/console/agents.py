@@ -55,7 +55,7 @@ class Board:
         for _ in range(steps):
             self.act(session, seconds, tool="search", tool_input='{"q": "noise"}', error="none", **about)
 
-    def work(self, session: str, steps: int = 6, seconds: float = 1) -> None:
+    def work(self, session: str, steps: int = 6, seconds: float = 1, **about: Any) -> None:
         """Let an agent do one new thing after another."""
         for step in range(steps):
             number = self._numbers.get(session, 0)
@@ -67,6 +67,7 @@ class Board:
                 status="success",
                 tool_input=f'{{"n": {number}}}',
                 tool_output_summary=f"part {step} of {number} holds {_new_words(number)}",
+                **about,
             )
 
     def triage(self, do: str, subject: str) -> None:

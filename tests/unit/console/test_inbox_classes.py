@@ -418,3 +418,44 @@ def test_that_a_looping_session_is_silent_makes_it_no_fresher() -> None:
     row = board.row("s")
     assert row is not None
     assert (row["class"], row["last"]["at"]) == ("high", board.stream.sessions["s"].timestamp)
+
+
+def spends(board: Board, tokens: int, cost: float) -> None:
+    delta = {"tokens_consumed": tokens, "cumulative_session_cost": cost}
+    board.work("s", 1, state_delta=delta)
+
+
+def test_a_session_that_overspends_is_high_until_it_does_not() -> None:
+    board = Board()
+    board.stream.set(spend_tokens_per_minute=1_000, spend_cost=5.0)
+    spends(board, 6_000, 1.0)
+    row = board.row("s")
+    assert row is not None
+    assert (row["class"], row["tab"], row["what"]) == (
+        "high",
+        "needs_you",
+        "uses 1,200 tokens a minute, its limit is 1,000",
+    )
+    spends(board, 0, 6.0)
+    row = board.row("s")
+    assert row is not None
+    assert row["what"] == "has cost 6.00, its limit is 5.00"
+    board.now += 5 * MINUTE_MS
+    spends(board, 0, 6.1)
+    row = board.row("s")  # the rate is within its limit again, and the cost is not
+    assert row is not None
+    assert row["what"] == "has cost 6.00, its limit is 5.00"
+    spends(board, 0, 0.1)
+    assert board.row("s") is None
+
+
+def test_a_session_that_overspends_and_is_acknowledged_paused_or_over_is_not_asked_about() -> None:
+    board = Board()
+    board.stream.set(spend_cost=5.0)
+    spends(board, 0, 6.0)
+    row = board.row("s")
+    assert row is not None
+    board.triage("ack", row["subject"])
+    assert of(board, "s") == ("high", "handled")
+    board.work("s", 1, control={"is_terminal": True})
+    assert board.row("s") is None

@@ -17,7 +17,7 @@ from streams.core.conclusion import handover_event
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.aggregates.contribution import Contribution
 from streams.core.domain.aggregates.exchange import ExchangeTurn, Handed, HandoverAlert
-from streams.core.domain.aggregates.task_profile import Completion
+from streams.core.domain.aggregates.task_profile import Completion, Outlay
 from streams.core.domain.decision import Decision
 from streams.core.domain.level import Level
 from streams.core.domain.record import Outgoing, Unreadable
@@ -35,7 +35,13 @@ from streams.worker.aggregation import (
     parts,
 )
 from streams.worker.batch import Job
-from streams.worker.contribution_record import handover_record, health_record, read, task_record
+from streams.worker.contribution_record import (
+    handover_record,
+    health_record,
+    outlay_record,
+    read,
+    task_record,
+)
 from streams.worker.run_result import RunResult
 from tests.integration.load import load
 from tests.stream import START_MS, Stream, decision_log
@@ -328,3 +334,82 @@ def test_what_a_job_contributes_of_two_sessions_is_joined_by_the_names() -> None
         ("s2", "s1", "LOOP"),
         ("s1", "s2", "LOOP"),
     ]
+
+
+# -- sessions beside others of their kind
+
+
+def used(offset: int, tokens: float, session: str = "s1", **given: Any) -> Outgoing:
+    told = {"task_type": "api", "agent_id": "coder", "event_id": f"e-{offset}", "cost": 1.5, "times": 10}
+    place = {"partition": 3, "offset": offset, "at": AT + offset, "session_id": session}
+    return outlay_record(Outlay(**{**told, **place, "tokens": tokens, **given}), 79)
+
+
+TASKS = [completed("api", offset) for offset in range(20)]
+
+
+def test_a_session_that_uses_many_times_what_its_kind_takes_is_told_once_where_it_is() -> None:
+    records = *TASKS, used(20, 1_004.9), used(21, 1_005), used(22, 9_000), used(23, 1_005, "s2")
+    tallied = fold(Aggregates(), *records)
+    assert dict(tallied.events) == {"overspending": 2}
+    one, two = tallied.alerts[3]
+    assert (one.key, two.key, one.timestamp) == (b"s1", b"s2", 79)
+    told = {name: value for name, value in orjson.loads(one.value or b"").items() if value is not None}
+    assert told == {
+        "id": "s1/3/21/overspending/kind/over",
+        "event_type": "overspending",
+        "session_id": "s1",
+        "agent_id": "coder",
+        "event_id": "e-21",
+        "timestamp": AT + 21,
+        "partition": 3,
+        "offset": 21,
+        "phase": "over",
+        "rule": "kind",
+        "episode_id": "s1/3/21/kind",
+        "spent": 1_005.0,
+        "limit": 1_005.0,
+        "samples": 20,
+        "records": 0,
+        "first_offset": 21,
+        "first_timestamp": AT + 21,
+        "last_offset": 21,
+        "last_timestamp": AT + 21,
+        "tokens_since_onset": 1_005,
+        "cost_since_onset": 1.5,
+    }
+
+
+def test_what_a_session_uses_changes_no_profile_and_publishes_none() -> None:
+    aggregates = Aggregates()
+    fold(aggregates, *TASKS)
+    before = aggregates["tapi"]
+    tallied = fold(aggregates, used(20, 10**6))
+    assert tallied.outputs == {}
+    assert aggregates["tapi"].report("api") == before.report("api")  # type: ignore[union-attr]
+
+
+def test_nobody_is_told_before_twenty_tasks_of_the_kind_are_known() -> None:
+    assert fold(Aggregates(), *TASKS[:19], used(20, 10**9)).alerts == {}
+    assert fold(Aggregates(), *TASKS, used(20, 10**9, task_type="other")).alerts == {}
+
+
+def test_the_alerts_of_spending_are_the_same_however_runs_are_cut_and_repeated() -> None:
+    records = *TASKS, used(20, 2_000), used(21, 3_000), used(22, 4_000, "s2")
+    whole = fold(Aggregates(), *records).alerts[3]
+    aggregates, found = Aggregates(), []  # type: ignore[var-annotated]
+    for record in records:
+        found += fold(aggregates, record).alerts.get(3, [])
+        assert fold(aggregates, record).repeated == 1
+        for name, value in aggregates.items():
+            aggregates[name] = decode_aggregate(encode_aggregate(value))
+    assert found == whole
+    assert len(found) == 2
+
+
+def test_the_state_of_a_kind_of_which_nobody_was_told_is_as_earlier_versions_read_it() -> None:
+    aggregates = Aggregates()
+    fold(aggregates, *TASKS, used(20, 50))
+    assert orjson.loads(encode_aggregate(aggregates["tapi"]))[:2] == ["t", 1]
+    fold(aggregates, used(21, 10**6))
+    assert orjson.loads(encode_aggregate(aggregates["tapi"]))[:2] == ["t", 2]

@@ -56,6 +56,15 @@ def test_a_silent_session_says_when_its_last_step_came() -> None:
     )
 
 
+def test_who_overspends_says_what_it_has_spent_in_all() -> None:
+    spending = {"event_type": "overspending", "rule": "cost", "spent": 6.0, "limit": 5.0}
+    delivery = told(alert("over", **spending, tokens_since_onset=12_000, cost_since_onset=6.0))
+    assert WORDS.line(delivery) == (
+        "coder-19: has cost 6.00, its limit is 5.00. At 09:00:00 UTC, cost $6.00, 12,000 tokens in all."
+    )
+    assert tally([delivery]) == "1 more session overspends: coder-19 (s-1)"
+
+
 def test_a_digest_tells_silent_sessions_from_those_that_loop() -> None:
     silent = told(alert("silent", session="s-2", event_type="silent_session", limit_ms=1_200_000))
     assert tally([told(alert()), silent]) == (

@@ -43,6 +43,12 @@ def test_a_loop_is_said_once_when_it_begins_and_when_it_is_over() -> None:
     assert alert_news({"event_type": "drift_pattern", "session_id": "s-1"}) is None
 
 
+def test_who_overspends_is_named_when_it_begins_and_when_it_is_over() -> None:
+    spends = {"event_type": "overspending", "session_id": "s-1", "rule": "cost", "spent": 6.0, "limit": 5.0}
+    assert alert_news({**spends, "phase": "over"}) == "s-1 has cost 6.00, its limit is 5.00"
+    assert alert_news({**spends, "phase": "still_over"}) is None
+
+
 @pytest.mark.parametrize(
     ("answer", "said"),
     [

@@ -11,6 +11,7 @@ from streams.console.interventions.decided import (
     Carried,
     Claim,
     Decided,
+    as_episode,
     audit_of,
     command_again,
     command_of,
@@ -20,6 +21,7 @@ from streams.console.interventions.decided import (
     open_breakers,
     taken_over,
 )
+from streams.console.interventions.scoreboard import outcomes
 from streams.console.read_model.rows import ActionRow
 from streams.console.read_model.triage import merged_actions
 from streams.control.audit import AuditRecord, Result
@@ -236,3 +238,62 @@ def test_no_word_that_an_agent_wrote_is_in_a_command(action: str) -> None:
 def test_a_message_of_the_policy_is_sent_as_it_is() -> None:
     rule = Rule(name="r", when=When(), do=(Do(action="inject_message", message="Ask Ana."),))
     assert command_of(InterventionAct(rule, 0, "id"), LIVE, fields("e"), AT).message == "Ask Ana."
+
+
+# -- sessions that overspend
+
+SPENDER = Rule(
+    name="capped",
+    when=When(spending=("cost",)),
+    do=(Do(action="inject_message"), Do(action="pause", after_records=10)),
+)
+
+
+def spending(phase: str = "over", records: int = 0) -> dict[str, Any]:
+    told = fields("e", event_type="overspending", phase=phase, rule="cost", records=records)
+    told |= {"spent": 6.0, "limit": 5.0}
+    for name in ("level", "tools", "count", "period", "signatures", "reason", "reopened"):
+        del told[name]
+    return told
+
+
+@pytest.mark.parametrize(
+    ("phase", "read"), [("over", "opened"), ("still_over", "still_open"), ("under", "recovered")]
+)
+def test_an_excess_is_an_episode_to_a_policy(phase: str, read: str) -> None:
+    event = event_of(spending(phase), "api", AT)
+    assert event is not None
+    assert (event.phase, event.rule, event.spending) == (read, "cost", True)
+    assert (event.tokens, event.cost) == (1_000, 0.5)
+
+
+def test_whoever_takes_a_claim_over_asks_in_the_words_of_spending() -> None:
+    policy = Policy(version=3, mode=Mode.LIVE, rules=(SPENDER,))
+    event = event_of(spending(), "api", AT)
+    assert event is not None
+    act = InterventionAct(SPENDER, 0, command_id_of(SPENDER, 0, "e"))
+    record = audit_of(act, event, policy, spending(), "it spends", Claim("one", -1))
+    [known] = decided([as_row(record, 7)])
+    command = command_again(known, policy, AT)
+    assert command is not None
+    assert command.message is not None
+    assert command.message.startswith("This session spends too much: this session has cost 6.00")
+    assert command.cause is not None
+    assert command.cause.event_type == "overspending"
+
+
+def test_the_course_of_an_excess_says_whether_a_step_helped() -> None:
+    rows = decided(
+        [
+            as_row(audit_of(InterventionAct(SPENDER, 0, "c"), told, POLICY, spending(), "x"))
+            for told in [event_of(spending(), None, AT)]
+            if told is not None
+        ]
+    )
+    later_events = [
+        {**spending("still_over", 10), "offset": 15, "tokens_since_onset": 9_000},
+        {**spending("under", 12), "offset": 17, "tokens_since_onset": 9_500},
+    ]
+    events = {"e": [told for each in [spending(), *later_events] if (told := as_episode(each)) is not None]}
+    [outcome] = outcomes(rows, events)
+    assert (outcome.is_over, outcome.records, outcome.tokens) == (True, 12, 8_500)

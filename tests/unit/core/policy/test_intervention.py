@@ -70,6 +70,14 @@ def test_the_first_rule_that_is_about_an_event_decides() -> None:
         ({"tools": ("sh*", "x")}, {"tools": ("a", "shell")}, {"tools": ("a",)}),
         ({}, {"phase": "still_open"}, {"phase": "recovered"}),
         ({"task_types": ("api",)}, {}, {"task_type": None}),
+        ({}, {}, {"spending": True, "rule": "cost"}),
+        ({"spending": ("cost",)}, {"spending": True, "rule": "cost"}, {"spending": True, "rule": "kind"}),
+        ({"spending": ("cost",)}, {"spending": True, "rule": "cost"}, {"rule": "cost"}),
+        (
+            {"spending": ("cost",), "min_cost_since_onset": 0.5},
+            {"spending": True, "rule": "cost"},
+            {"spending": True, "rule": "cost", "cost": 0.4},
+        ),
     ],
 )
 def test_a_rule_is_about_what_it_names_and_nothing_else(
@@ -291,6 +299,8 @@ def test_a_document_may_name_every_rule_of_the_verdict() -> None:
         (("rules", 0, "name"), "", "rules[0].name: must be a text"),
         (("rules", 0, "when", "phase"), ["recovered"], "rules[0].when.phase: must be a list of opened"),
         (("rules", 0, "when", "agents"), [1], "rules[0].when.agents: must be a list of patterns."),
+        (("rules", 0, "when", "spending"), ["cost"], "rules[0].when.level: a rule about spending has none."),
+        (("rules", 0, "when", "spending"), ["money"], "when.spending: must be a list of tokens"),
         (("rules", 0, "when", "min_tokens_since_onset"), True, "must be a number"),
         (("rules", 0, "do", 0, "action"), "abort", "an abort is never the first step"),
         (("rules", 0, "do"), {"action": "abort"}, "an abort is never the first step"),

@@ -44,3 +44,19 @@ def test_every_rule_has_words_of_its_own_or_those_for_any(rule: str) -> None:
     note = note_of(alert(rule, ["Bash", "Bash", "mcp__files.read"]), quote_tools=True)
     assert "(Bash, mcp__files.read)" in note
     assert note.startswith("This session seems to go in circles: you")
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("tokens_per_minute", "you use 1,500 tokens a minute, and 1,000 are the limit"),
+        ("cost", "this session has cost 1,500.00, and 1,000.00 is the limit"),
+        ("kind", "you have used 1,500 tokens, and tasks of this kind take far less"),
+        ("of a later version", "this session spends more than it may"),
+    ],
+)
+def test_who_overspends_is_told_how_much_and_not_that_it_goes_in_circles(rule: str, said: str) -> None:
+    fields = {"event_type": "overspending", "rule": rule, "spent": 1_500.0, "limit": 1_000.0}
+    note = note_of(fields, quote_tools=True)
+    assert note.startswith(f"This session spends too much: {said}. Look at what is still needed")
+    assert "circles" not in note

@@ -62,6 +62,29 @@ def test_a_silence_says_how_long_and_what_is_usual(fields: dict[str, Any], over:
     assert meaning(event).names_session != over
 
 
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"rule": "tokens_per_minute", "phase": "over"}, "uses 12,000 tokens a minute, its limit is 9,000"),
+        (
+            {"rule": "tokens_per_minute", "phase": "under"},
+            "uses 12,000 tokens a minute again, within its limit of 9,000",
+        ),
+        ({"rule": "cost", "phase": "still_over"}, "has cost 12,000.00, its limit is 9,000.00"),
+        (
+            {"rule": "kind", "phase": "over", "samples": 21},
+            "has used 12,000 tokens, of 21 completed tasks of its type the limit is 9,000",
+        ),
+        ({"rule": "of a later version", "phase": "over"}, "spends 12,000.00, its limit is 9,000.00"),
+    ],
+)
+def test_who_overspends_is_told_by_how_much_and_by_what_limit(fields: dict[str, Any], words: str) -> None:
+    event = {"event_type": "overspending", "spent": 12_000.0, "limit": 9_000.0, **fields}
+    found = meaning(event)
+    assert (found.alert, found.over, sentence(event)) == ("overspending", fields["phase"] == "under", words)
+    assert found.news is (fields["phase"] != "still_over")
+
+
 def test_an_event_of_the_pipeline_has_its_kind_for_words_and_is_no_news() -> None:
     event = {"event_type": "node_state", "node": "looping"}
     assert (meaning(event).news, meaning(event).alert, sentence(event)) == (False, None, "node_state")
