@@ -9,7 +9,7 @@ import click
 
 from schemas.codec import UndecodableError
 from streams.cli.command_group import PROBLEM_FOUND
-from streams.cli.input_options import INPUT_PATH, format_option, map_option
+from streams.cli.input_options import INPUT_PATH, formats_option
 from streams.cli.settings_choice import CHOICE, DEFAULT, LIVE, Chosen, choose
 from streams.cli.text.backtest_report import (
     heading_lines,
@@ -29,7 +29,7 @@ from streams.core.domain.topic import Topic
 from streams.core.entry import Entry
 from streams.core.offline import PARTITION
 from streams.core.policy.session_comparison import SessionComparison
-from streams.formats.adapters.adapter import Format
+from streams.formats.format_detection import FormatDetection
 from streams.formats.intake import Intake
 from streams.formats.reading import entries
 from streams.kafka.client import connect
@@ -52,8 +52,7 @@ from streams.worker.endpoints import connection, open_codec
     metavar="SETTINGS",
     help="The other document, named likewise; when left out, live with --topic, and default for files.",
 )
-@format_option
-@map_option
+@formats_option
 @click.option("--topic", metavar="TOPIC", help="Read a topic instead of files, outside any consumer group.")
 @click.option(
     "--from",
@@ -79,8 +78,7 @@ def backtest(
     files: tuple[str, ...],
     word_a: str,
     word_b: str | None,
-    input_format: str,
-    mapped: Format | None,
+    formats: FormatDetection,
     topic: str | None,
     starts: tuple[Bound, ...],
     stops: tuple[Bound, ...],
@@ -122,7 +120,7 @@ def backtest(
     write, finish = _json_lines(a, b, test) if as_json else _report(a, b, test)
     intake = Intake()
     if topic is None:
-        _write_all(_of_files(test, entries(files, input_format, intake, mapped)), write)
+        _write_all(_of_files(test, entries(files, formats, intake)), write)
     else:
         asyncio.run(_of_topic(test, TopicRange(topic, starts, stops), bootstrap_servers, write))
     finish()

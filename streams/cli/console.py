@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from schemas.numbers import CONTROL_SUBJECTS
-from streams.cli.input_options import INPUT_PATH, format_option, given_options, map_option, settings_option
+from streams.cli.input_options import INPUT_PATH, formats_option, given_options, settings_option
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.intake_report import report_intake, reported
 from streams.cli.text.progress import watched
@@ -27,7 +27,7 @@ from streams.console.live_console import live_console
 from streams.console.settings import ConsoleSettings
 from streams.core.errors import ConfigurationError
 from streams.core.offline import judge
-from streams.formats.adapters.adapter import Format
+from streams.formats.format_detection import FormatDetection
 from streams.formats.intake import Intake
 from streams.formats.reading import entries
 from streams.kafka.client import connect
@@ -52,8 +52,7 @@ from streams.worker.endpoints import connection, open_codec
 @click.option("--open", "opens", is_flag=True, help="Open a browser.")
 @brokers_option
 @settings_option("JSON document of settings that differ from the defaults; for files.")
-@format_option
-@map_option
+@formats_option
 def console(
     *,
     paths: tuple[str, ...],
@@ -63,8 +62,7 @@ def console(
     opens: bool,
     bootstrap_servers: str | None,
     settings_path: Path | None,
-    input_format: str,
-    mapped: Format | None,
+    formats: FormatDetection,
 ) -> None:
     """Show in a browser which sessions go in circles, and why.
 
@@ -87,7 +85,7 @@ def console(
         raise click.UsageError("Give --demo or files, not both.")
     settings = load(ConsoleSettings, console_port=port, bootstrap_servers=bootstrap_servers)
     if paths:
-        board = _judged(paths, input_format, mapped, settings_path)
+        board = _judged(paths, formats, settings_path)
         asyncio.run(_show(settings, board, opens=opens))
     elif shows_demo:
         asyncio.run(_demo(settings, speed, opens=opens))
@@ -95,14 +93,12 @@ def console(
         asyncio.run(_follow(settings, opens=opens))
 
 
-def _judged(
-    paths: tuple[str, ...], input_format: str, mapped: Format | None, settings_path: Path | None
-) -> FileBoard:
+def _judged(paths: tuple[str, ...], formats: FormatDetection, settings_path: Path | None) -> FileBoard:
     given = " ".join(map(shlex.quote, (*paths, *given_options())))
     in_force = settings_in_force(settings_path)
     board = FileBoard(Path(paths[0]).name if len(paths) == 1 else f"{len(paths)} inputs", given, in_force)
     intake = Intake()
-    found = entries(paths, input_format, intake, mapped)
+    found = entries(paths, formats, intake)
     for judgement in reported(judge(watched(found, "judging"), in_force)):
         board.add(judgement)
     report_intake(intake)

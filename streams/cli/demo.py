@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from streams.cli.input_options import format_option, map_option
+from streams.cli.input_options import formats_option
 from streams.cli.text.intake_report import report_intake
 from streams.cli.text.line import Line, TextSpan
 from streams.cli.text.screen import echo_json, standard_error, standard_output
@@ -23,7 +23,7 @@ from streams.core.domain.level import Level
 from streams.core.domain.text.figures import count
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
-from streams.formats.adapters.adapter import Format
+from streams.formats.format_detection import FormatDetection
 from streams.formats.intake import Intake
 from streams.formats.reading import TopicMessage
 from streams.formats.reading import messages as read
@@ -164,11 +164,9 @@ def _reasons(account: DemoAccount) -> str:
     return " (" + ", ".join(f"{reason} {count:,}" for reason, count in counted) + ")"
 
 
-def _messages(
-    files: tuple[str, ...], input_format: str, mapped: Format | None, intake: Intake
-) -> Iterable[TopicMessage]:
+def _messages(files: tuple[str, ...], formats: FormatDetection, intake: Intake) -> Iterable[TopicMessage]:
     if files:
-        messages = read(files, input_format, intake, mapped)
+        messages = read(files, formats, intake)
         # A file that cannot be read is reported before anything starts.
         return chain(list(islice(messages, 1)), messages)
     return recorded(first_timestamp=int(time.time() * 1000) - 3_600_000)
@@ -224,14 +222,12 @@ async def _interruptible(running: Coroutine[Any, Any, PerformanceOutcome]) -> Pe
     help="Replay this file instead of the recordings; may be given several times, and more files may follow.",
 )
 @click.argument("more", nargs=-1, type=click.Path(exists=True), metavar="[FILE]...")
-@format_option
-@map_option
+@formats_option
 @click.option("--json", "as_json", is_flag=True, help="End with one line of numbers for machines.")
 def demo(
     files: tuple[str, ...],
     more: tuple[str, ...],
-    input_format: str,
-    mapped: Format | None,
+    formats: FormatDetection,
     *,
     as_json: bool,
 ) -> None:
@@ -242,7 +238,7 @@ def demo(
     with _lines(quiet=as_json) as write:
         screen = DemoScreen(write)
         intake = Intake()
-        running = _run(_messages((*files, *more), input_format, mapped, intake), screen)
+        running = _run(_messages((*files, *more), formats, intake), screen)
         outcome = asyncio.run(_interruptible(running))
         for line in summary(outcome):
             write(line)

@@ -10,10 +10,9 @@ import click
 from streams.cli.command_group import PROBLEM_FOUND
 from streams.cli.input_options import (
     INPUT_PATH,
-    format_option,
+    formats_option,
     given_options,
     known_files,
-    map_option,
     settings_option,
 )
 from streams.cli.settings_file import settings_in_force
@@ -24,7 +23,7 @@ from streams.cli.text.report import ReportTally, SessionReport, is_at_loop, reco
 from streams.cli.text.screen import echo_json, standard_output
 from streams.core.errors import ConfigurationError
 from streams.core.offline import Judgement, judge
-from streams.formats.adapters.adapter import Format
+from streams.formats.format_detection import FormatDetection
 from streams.formats.input_file import STANDARD_INPUT
 from streams.formats.intake import Intake
 from streams.formats.reading import entries
@@ -35,8 +34,7 @@ from streams.formats.sources import known_places
 @click.argument("paths", metavar="[PATH...|-]", nargs=-1, type=INPUT_PATH)
 @click.option("--json", "as_json", is_flag=True, help="One JSON line per input record instead of timelines.")
 @settings_option()
-@format_option
-@map_option
+@formats_option
 @click.option("--all-steps", is_flag=True, help="Show the quiet steps, and all advice.")
 @click.option(
     "--only-loops", is_flag=True, help="Show only sessions in a loop; with --json, records at LOOP."
@@ -47,8 +45,7 @@ def detect(
     paths: tuple[str, ...],
     as_json: bool,
     settings_path: Path | None,
-    input_format: str,
-    mapped: Format | None,
+    formats: FormatDetection,
     all_steps: bool,
     only_loops: bool,
     fail_on_loop: bool,
@@ -93,7 +90,7 @@ def detect(
     settings = settings_in_force(settings_path)
     overview = not paths or any(path != STANDARD_INPUT and Path(path).is_dir() for path in paths)
     intake = Intake()
-    found = entries(paths or known_files(), input_format, intake, mapped)
+    found = entries(paths or known_files(), formats, intake)
     judgements = reported(judge(watched(found, "judging"), settings))
     if as_json:
         tally = _write_lines(judgements, only_loops=only_loops)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from streams.cli.input_options import INPUT_PATH, format_option, known_files, map_option, settings_option
+from streams.cli.input_options import INPUT_PATH, formats_option, known_files, settings_option
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.explanation_text import explanation_lines
 from streams.cli.text.intake_report import report_intake
@@ -21,7 +21,7 @@ from streams.cli.variables import brokers_option
 from streams.core.domain.outcome import Scored
 from streams.core.offline import Judgement
 from streams.core.policy.standing import standing
-from streams.formats.adapters.adapter import Format
+from streams.formats.format_detection import FormatDetection
 from streams.formats.intake import Intake
 from streams.formats.reading import entries
 from streams.operate.explain.explanation import Explanation
@@ -49,8 +49,7 @@ _SHOWN = 40
 @click.option("--all", "every_step", is_flag=True, help="The whole timeline, with its quiet steps.")
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 @settings_option("To judge files under: JSON document of settings that differ from the defaults.")
-@format_option
-@map_option
+@formats_option
 @brokers_option
 def explain(
     *,
@@ -63,8 +62,7 @@ def explain(
     every_step: bool,
     as_json: bool,
     settings_path: Path | None,
-    input_format: str,
-    mapped: Format | None,
+    formats: FormatDetection,
     bootstrap_servers: str | None,
 ) -> None:
     """Show one session, and why it is or is not considered looping.
@@ -94,7 +92,7 @@ def explain(
 
         def judge() -> SessionFile:
             source, intake = SessionFile(explanation.session_id, settings), Intake()
-            _take(source.judge(entries(paths, input_format, intake, mapped)), explanation, shown)
+            _take(source.judge(entries(paths, formats, intake)), explanation, shown)
             if explanation.records:
                 report_intake(intake)
             return source

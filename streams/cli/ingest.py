@@ -17,7 +17,7 @@ import click
 from pydantic import Field
 
 from streams.cli.command_group import PROBLEM_FOUND
-from streams.cli.input_options import format_option, map_option, settings_option
+from streams.cli.input_options import formats_option, settings_option
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.live import LiveAlerts, summary
 from streams.cli.text.screen import echo, echo_json, standard_error, standard_output, status
@@ -25,7 +25,6 @@ from streams.cli.variables import brokers_option
 from streams.core.domain.text.figures import count
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
-from streams.formats.adapters.adapter import Format
 from streams.formats.content import Content
 from streams.formats.format_detection import FormatDetection
 from streams.formats.ingest.ingestion import IngestAccount, Ingestion, IngestRequest, SystemClock
@@ -128,8 +127,7 @@ class Goal(NamedTuple):
 @click.option(
     "--judge", is_flag=True, help="Show sessions that go in circles as soon as they do, without Kafka."
 )
-@format_option
-@map_option
+@formats_option
 @click.option(
     "--content",
     type=click.Choice([str(each) for each in Content]),
@@ -161,8 +159,7 @@ def ingest(
     out: str | None,
     dry_run: bool,
     judge: bool,
-    input_format: str,
-    mapped: Format | None,
+    formats: FormatDetection,
     content: str | None,
     since: int | None,
     otlp: ListenAddress | None,
@@ -216,7 +213,6 @@ def ingest(
         store.forget_the_old()
         if goal.file is not None and any(Path(each).expanduser().resolve() == goal.file for each in paths):
             raise ConfigurationError(f"{out} would be read and written at once. Name another file with --out")
-        formats = FormatDetection(input_format, mapped)
         if STANDARD_INPUT in paths:
             copied = stack.enter_context(spooled_standard_input())
             paths = tuple(copied if each == STANDARD_INPUT else each for each in paths)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,8 @@ from streams.cli.text.screen import echo
 from streams.core.domain.text.figures import count
 from streams.formats.adapters.adapter import Format
 from streams.formats.adapters.mapped import mapped_format
+from streams.formats.format_detection import FormatDetection
+from streams.formats.prices import Prices, parse_prices
 from streams.formats.registry import AUTO, FORMAT_NAMES
 from streams.formats.sources import known_places
 
@@ -21,11 +24,12 @@ _SPAN: Final = re.compile(r"([0-9]{1,9})([smh])")
 
 
 _MAP: Final = "eddy.map"
+_PRICES: Final = "eddy.prices"
 
 INPUT_PATH: Final = click.Path(exists=True, readable=True, allow_dash=True)
 """A file, a folder, or - for standard input."""
 
-format_option: Final = click.option(
+_format_option: Final = click.option(
     "--format",
     "input_format",
     type=click.Choice(FORMAT_NAMES),
@@ -53,11 +57,12 @@ def given_options() -> tuple[str, ...]:
     return (
         *(() if chosen == AUTO else ("--format", str(chosen))),
         *(("--map", context.meta[_MAP]) if _MAP in context.meta else ()),
+        *(("--prices", context.meta[_PRICES]) if _PRICES in context.meta else ()),
         *(() if settings is None else ("--settings", str(settings))),
     )
 
 
-map_option: Final = click.option(
+_map_option: Final = click.option(
     "--map",
     "mapped",
     metavar="FILE",
@@ -65,6 +70,34 @@ map_option: Final = click.option(
     callback=_mapped,
     help="Mapping file (TOML): which column of a CSV file, or JSON pointer of JSON lines, is what.",
 )
+
+
+def _prices(context: click.Context, _parameter: click.Parameter, path: Path | None) -> Prices | None:
+    if path is None:
+        return None
+    context.meta[_PRICES] = str(path)
+    return parse_prices(path.read_bytes())
+
+
+_prices_option: Final = click.option(
+    "--prices",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    callback=_prices,
+    help="Prices of models (YAML), for logs that tell tokens and no cost.",
+)
+
+
+def formats_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say how files are read, and it the `FormatDetection` for them."""
+
+    @wraps(command)
+    def reading(
+        *given: Any, input_format: str, mapped: Format | None, prices: Prices | None, **more: Any
+    ) -> Any:
+        return command(*given, formats=FormatDetection(input_format, mapped, prices), **more)
+
+    return _format_option(_map_option(_prices_option(reading)))
 
 
 def settings_option(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -17,7 +17,8 @@ class Entry(NamedTuple):
     ``value`` is None when the bytes are not a record at all; ``problem`` is then the word for what they are.
     ``raw`` holds the bytes as they stand in the
     file; None where the file format has none of its own per record (Avro blocks, mapped trajectories).
-    ``timestamp`` is that of the Kafka record in ms; only recorded messages have one.
+    ``timestamp`` is that of the Kafka record in ms; only recorded messages have one. ``spent``
+    has the tokens of the session so far by model, as `streams.formats.prices` takes them; mostly empty.
     """
 
     key: str | None
@@ -25,6 +26,7 @@ class Entry(NamedTuple):
     value: Mapping[str, Any] | None
     raw: bytes | None
     problem: str | None = None
+    spent: Mapping[str, Sequence[int]] = {}
 
 
 def undecodable(raw: bytes) -> Entry:

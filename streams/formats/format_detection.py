@@ -17,7 +17,8 @@ from typing import Final, NamedTuple
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import CERTAIN, NO, Format, UnitKind
 from streams.formats.input_file import BegunStream, lines_at_the_head, open_input
-from streams.formats.registry import AUTO, BY_NAME, FORMATS
+from streams.formats.prices import Prices, priced
+from streams.formats.registry import AUTO, FORMATS
 
 HEAD_BYTES: Final = 64 * 1024
 """Bytes of an input, unpacked, that are looked at first."""
@@ -43,15 +44,20 @@ class FormatDetection:
     Args:
         name: Name of the format of all inputs, or ``auto``.
         mapped: The format of a mapping file, in which all inputs are.
+        prices: By which sessions have a cost whose logs tell none.
 
     Attributes:
         formats: every format that an input may have.
     """
 
-    def __init__(self, name: str = AUTO, mapped: Format | None = None) -> None:
-        self.formats: tuple[Format, ...] = FORMATS if mapped is None else (*FORMATS, mapped)
-        self._chosen = mapped if mapped is not None or name == AUTO else BY_NAME[name]
-        self._by_name = {each.name: each for each in self.formats}
+    def __init__(self, name: str = AUTO, mapped: Format | None = None, prices: Prices | None = None) -> None:
+        formats = FORMATS if mapped is None else (*FORMATS, mapped)
+        if prices is not None:
+            formats = tuple(priced(each, prices) for each in formats)
+        self.formats: tuple[Format, ...] = formats
+        self._by_name = {each.name: each for each in formats}
+        chosen = name if mapped is None else mapped.name
+        self._chosen = None if chosen == AUTO else self._by_name[chosen]
 
     def named(self, name: str) -> Format | None:
         """Return the format of this name."""
@@ -73,7 +79,7 @@ class FormatDetection:
         name = sniffed(head, path) or _further_down(head, path)
         if name is None and head.strip():
             name = by_place(path)
-        return DetectedFormat(None if name is None else BY_NAME[name], head, whole)
+        return DetectedFormat(None if name is None else self._by_name[name], head, whole)
 
     def of_parts(self, files: Iterable[Path]) -> Format | None:
         """Return the format of files that may be one input together: that of the first that has one."""
@@ -147,7 +153,7 @@ def by_place(path: str) -> str | None:
 
 def nothing_fits(name: str) -> str:
     """Return what to say of an input that no format fits."""
-    tried = ", ".join(BY_NAME)
+    tried = ", ".join(each.name for each in FORMATS)
     return f"{name} fits no format: tried {tried}. Name it with --format, or describe it with --map"
 
 

@@ -21,7 +21,7 @@ import orjson
 
 from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
-from streams.formats.adapters.adapter import Format, IntakeReason, Problem, UnitKind
+from streams.formats.adapters.adapter import IntakeReason, Problem, UnitKind
 from streams.formats.format_detection import FormatDetection, nothing_fits, what_it_is
 from streams.formats.input_file import STANDARD_INPUT, STANDARD_INPUT_NAME, open_input
 from streams.formats.intake import Intake
@@ -47,38 +47,32 @@ class TopicMessage(NamedTuple):
 
 
 def entries(
-    names: Iterable[str],
-    input_format: str = AUTO,
-    intake: Intake | None = None,
-    mapped: Format | None = None,
+    names: Iterable[str], formats: str | FormatDetection = AUTO, intake: Intake | None = None
 ) -> Iterator[Entry]:
     """The records of all inputs, one after the other; ``-`` is standard input. Memory does not grow.
 
     Args:
         names: files, folders and patterns, as `sources` takes them.
-        input_format: name of their format, one of `registry.FORMAT_NAMES`.
+        formats: finds their formats, or the name of the one of all, one of `registry.FORMAT_NAMES`.
         intake: where what was read and what was left out is counted.
-        mapped: the format of a mapping file, in which all inputs are.
 
     Raises:
         ConfigurationError: a file cannot be read to its end; what came before the damage was yielded. A file
             of a folder is left out instead. Or there were files, and no format fits any of them.
     """
-    return _Reading(FormatDetection(input_format, mapped), intake or Intake()).read(names)
+    found = FormatDetection(formats) if isinstance(formats, str) else formats
+    return _Reading(found, intake or Intake()).read(names)
 
 
 def messages(
-    names: Iterable[str],
-    input_format: str = AUTO,
-    intake: Intake | None = None,
-    mapped: Format | None = None,
+    names: Iterable[str], formats: str | FormatDetection = AUTO, intake: Intake | None = None
 ) -> Iterator[TopicMessage]:
     """The same records as messages to publish: bytes that are not a record are passed on as they are.
 
     Raises:
         ConfigurationError: as for `entries`.
     """
-    return map(message, entries(names, input_format, intake, mapped))
+    return map(message, entries(names, formats, intake))
 
 
 def message(entry: Entry) -> TopicMessage:

@@ -38,7 +38,7 @@ def read(line: bytes, number: int = 1) -> Iterator[Entry]:
 
     >>> [entry] = read(b'{"key": null, "value": "{broken", "timestamp": 5}')
     >>> entry
-    Entry(key=None, timestamp=5, value=None, raw=b'{broken', problem='undecodable')
+    Entry(key=None, timestamp=5, value=None, raw=b'{broken', problem='undecodable', spent={})
     """
     entry = _entry(decode_object(line.strip()) or {}, _decoder())
     if entry is None:

@@ -79,6 +79,7 @@ _PROBLEMS: Final = {
     IntakeReason.ORPHAN_RESULT: "results without their call",
     IntakeReason.UNANSWERED: "calls without a result, not judged",
     IntakeReason.NO_CONTENT: "calls without captured arguments, which can raise scores and no verdict",
+    IntakeReason.NO_PRICE: "models without a price, so sessions without a cost",
 }
 _OWN: Final = frozenset(each.name for each in FORMATS if each.own)
 

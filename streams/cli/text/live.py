@@ -25,6 +25,7 @@ _REASONS: Final = {
     "orphan_result": "results without a call",
     "unanswered": "calls without a result",
     "no_content": "calls without their arguments",
+    "no_price": "models without a price",
 }
 
 

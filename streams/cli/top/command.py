@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 
 from streams.cli.duration_type import DurationType
-from streams.cli.input_options import format_option, given_options, map_option, settings_option
+from streams.cli.input_options import formats_option, given_options, settings_option
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.screen import echo_json, standard_output, terminal
 from streams.cli.top.list_text import snapshot
@@ -20,7 +20,7 @@ from streams.cli.top.picture import Picture, picture
 from streams.cli.top.source import TopSource
 from streams.cli.variables import brokers_option
 from streams.core.errors import ConfigurationError
-from streams.formats.adapters.adapter import Format
+from streams.formats.format_detection import FormatDetection
 
 _CATCH_UP_SECONDS: Final = 60.0
 """How long a snapshot waits for what is there to be read; it then says how much is left."""
@@ -49,8 +49,7 @@ Show = Callable[[TopSource, Explain], Coroutine[Any, Any, None]]
 )
 @click.option("--once", is_flag=True, help="Write what is so now, and end; so it does without a terminal.")
 @click.option("--json", "as_json", is_flag=True, help="Write what is so now as one JSON document, and end.")
-@format_option
-@map_option
+@formats_option
 @settings_option("With --follow: JSON document of settings that differ from the defaults.")
 @brokers_option
 def top(
@@ -60,8 +59,7 @@ def top(
     within_ms: int,
     once: bool,
     as_json: bool,
-    input_format: str,
-    mapped: Format | None,
+    formats: FormatDetection,
     settings_path: Path | None,
     bootstrap_servers: str | None,
 ) -> None:
@@ -102,7 +100,7 @@ def top(
         await LiveTop(source, FullScreen(screen), _now, within_ms, explain).run()
 
     if follow:
-        asyncio.run(_logs(paths, input_format, mapped, settings_path, within_ms, show))
+        asyncio.run(_logs(paths, formats, settings_path, within_ms, show))
     else:
         asyncio.run(_topics(bootstrap_servers, show))
 
@@ -130,14 +128,12 @@ async def _topics(bootstrap_servers: str | None, show: Show) -> None:
 
 async def _logs(
     paths: tuple[str, ...],
-    input_format: str,
-    mapped: Format | None,
+    formats: FormatDetection,
     settings_path: Path | None,
     within_ms: int,
     show: Show,
 ) -> None:
     from streams.cli.top.log_source import LogSource  # noqa: PLC0415
-    from streams.formats.format_detection import FormatDetection  # noqa: PLC0415
     from streams.formats.sources import known_patterns, missing  # noqa: PLC0415
 
     if lost := missing([absolute(each) for each in paths]):
@@ -147,7 +143,7 @@ async def _logs(
     places = paths or tuple(known_patterns(Path.home()))
     source = LogSource(
         [absolute(each) for each in places],
-        FormatDetection(input_format, mapped),
+        formats,
         settings_in_force(settings_path),
         _now,
         within_ms,

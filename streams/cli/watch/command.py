@@ -14,13 +14,13 @@ import click
 import orjson
 
 from streams.cli.duration_type import DurationType
-from streams.cli.input_options import format_option, map_option, settings_option
+from streams.cli.input_options import formats_option, settings_option
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.screen import echo, terminal
 from streams.cli.top.source import TopSource
 from streams.core.domain.text.figures import clock
 from streams.core.errors import ConfigurationError
-from streams.formats.adapters.adapter import Format
+from streams.formats.format_detection import FormatDetection
 
 
 @click.command()
@@ -43,8 +43,7 @@ from streams.formats.adapters.adapter import Format
     help="Leave out sessions that have been silent for longer, and files.",
 )
 @click.option("--plain", is_flag=True, help="Write a line for each event; so it does without a terminal.")
-@format_option
-@map_option
+@formats_option
 @settings_option("JSON document of settings that differ from the defaults.")
 def watch(
     *,
@@ -53,8 +52,7 @@ def watch(
     no_act: bool,
     within_ms: int,
     plain: bool,
-    input_format: str,
-    mapped: Format | None,
+    formats: FormatDetection,
     settings_path: Path | None,
 ) -> None:
     """Judge the agents of this machine as they work, and tell those that loop, without Kafka.
@@ -77,7 +75,6 @@ def watch(
     from streams.cli.top.command import absolute, explain_in_logs  # noqa: PLC0415 - Rich and the read model take their time
     from streams.cli.watch.watch_source import NOTES_ALONE, WatchSource  # noqa: PLC0415
     from streams.formats.agent_hooks.asking import path  # noqa: PLC0415
-    from streams.formats.format_detection import FormatDetection  # noqa: PLC0415
     from streams.formats.sources import known_patterns, missing  # noqa: PLC0415
 
     places = [absolute(each) for each in paths or known_patterns(Path.home())]
@@ -88,7 +85,7 @@ def watch(
     screen = None if plain else terminal()
     source = WatchSource(
         places,
-        FormatDetection(input_format, mapped),
+        formats,
         settings_in_force(settings_path),
         {**policy, "mode": "off"} if no_act else policy,
         _now,

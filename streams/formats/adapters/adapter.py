@@ -51,6 +51,7 @@ class IntakeReason(StrEnum):
     ORPHAN_RESULT = "orphan_result"  # a result without its call
     UNANSWERED = "unanswered"  # a call without its result
     NO_CONTENT = "no_content"  # a call whose arguments were not captured
+    NO_PRICE = "no_price"  # tokens of a model that the prices do not have
 
 
 class ReasonCounts(Counter[str]):

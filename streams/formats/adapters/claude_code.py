@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from streams.formats.adapters.adapter import CERTAIN, NO, Format, Problem, UnitKind
-from streams.formats.adapters.conversation import INTERRUPTED, ContextChange, Conversation, UserTurn
+from streams.formats.adapters.conversation import INTERRUPTED, ContextChange, Conversation, Usage, UserTurn
 from streams.formats.adapters.log import Found, LogAdapter
 from streams.formats.adapters.record import (
     LONGEST_NAME,
@@ -118,8 +118,7 @@ class ClaudeCode(LogAdapter):
         message_id = text_or_none(message.get("id"))
         synthetic = message.get("model") == _SYNTHETIC or line.get("isApiErrorMessage") is True
         if not synthetic:
-            billed, cached = message_tokens(message.get("usage"))
-            conversation.spend(billed, message_id, cached)
+            conversation.spend(*message_tokens(message, message_id))
         calls = False
         for block in blocks(message.get("content")):
             kind = block.get("type") if isinstance(block, dict) else None
@@ -232,16 +231,21 @@ def call_status(failed: object, output: str | None) -> tuple[str, UserTurn | Non
     return "failure", None
 
 
-def message_tokens(usage: Any) -> tuple[int | None, int | None]:
-    """Return the tokens of a message: those billed in full, and those read from a cache."""
+def message_tokens(
+    message: dict[str, Any], message_id: str | None
+) -> tuple[int | None, str | None, int | None, Usage | None]:
+    """Return what `Conversation.spend` takes of a message."""
+    usage = message.get("usage")
     if not isinstance(usage, dict):
-        return None, None
-    read = whole(usage.get("input_tokens"))
+        return None, message_id, None, None
+    sent = whole(usage.get("input_tokens"))
     kept = whole(usage.get("cache_creation_input_tokens"))
     written = whole(usage.get("output_tokens"))
-    known = read is not None or kept is not None or written is not None
-    billed = (read or 0) + (kept or 0) + (written or 0) if known else None
-    return billed, whole(usage.get("cache_read_input_tokens")) or None
+    cached = whole(usage.get("cache_read_input_tokens")) or None
+    if sent is None and kept is None and written is None:
+        return None, message_id, cached, None
+    parts = sent or 0, kept or 0, written or 0
+    return sum(parts), message_id, cached, Usage(text_or_none(message.get("model")), *parts, cached or 0)
 
 
 FORMAT: Final = Format(

@@ -55,8 +55,7 @@ class ClaudeStreamJson(LogAdapter):
     ) -> Found:
         uuid = text_or_none(line.get("uuid")) or f"{conversation.session_id}/{at}"
         message_id = text_or_none(message.get("id"))
-        billed, cached = message_tokens(message.get("usage"))
-        conversation.spend(billed, message_id, cached)
+        conversation.spend(*message_tokens(message, message_id))
         for block in blocks(message.get("content")):
             match block:
                 case {"type": "text", "text": str(text)}:

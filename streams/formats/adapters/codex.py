@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from streams.formats.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.formats.adapters.conversation import ContextChange, Conversation, UserTurn
+from streams.formats.adapters.conversation import ContextChange, Conversation, Usage, UserTurn
 from streams.formats.adapters.heads import head_values
 from streams.formats.adapters.log import Found, LogAdapter
 from streams.formats.adapters.record import (
@@ -88,14 +88,33 @@ class Codex(LogAdapter):
             case "token_usage_record":
                 self.memory["counted"] = True
                 self.memory["round"] = None
-                billed, cached = _tokens(payload.get("usage"))
-                conversation.spend(billed, cached=cached)
+                billed, cached, used = self._tokens(payload.get("usage"))
+                conversation.spend(billed, cached=cached, usage=used)
                 yield from conversation.conclude()
+            case "turn_context":
+                self.memory["model"] = text_or_none(payload.get("model"))
+                self.ignored["type turn_context"] += 1
             case "compacted":
                 conversation.change_context(ContextChange.COMPACTED)
                 self.ignored["type compacted"] += 1
             case _:
                 self.ignored[f"type {kind}"[:60]] += 1
+
+    def _tokens(self, usage: Any) -> tuple[int | None, int | None, Usage | None]:
+        """Return the tokens that were billed in full, those from a cache, and all by what they cost.
+
+        The input includes what was read from a cache.
+        """
+        if not isinstance(usage, dict):
+            return None, None, None
+        total, cached = whole(usage.get("total_tokens")), whole(usage.get("cached_input_tokens"))
+        sent, written = whole(usage.get("input_tokens")), whole(usage.get("output_tokens"))
+        used: Usage | None = None
+        if sent is not None and written is not None:
+            used = Usage(self.memory.get("model"), max(0, sent - (cached or 0)), 0, written, cached or 0)
+        if total is None and (sent is not None or written is not None):
+            total = (sent or 0) + (written or 0)
+        return (None if total is None else max(0, total - (cached or 0))), cached or None, used
 
     def _of_before(self, value: dict[str, Any]) -> dict[str, Any]:
         """Return a line of a version before 0.35 in the form of today."""
@@ -147,9 +166,10 @@ class Codex(LogAdapter):
         """Begin the running sum of the tokens where the copied session stood."""
         match payload:
             case {"type": "token_count", "info": dict(info)}:
-                spent = conversation.tokens, conversation.cached
-                conversation.spend_sum(*_tokens(info.get("total_token_usage")))
-                conversation.tokens, conversation.cached = spent
+                spent = conversation.tokens, conversation.cached, conversation.spent
+                conversation.spent = {}
+                conversation.spend_sum(*self._tokens(info.get("total_token_usage")))
+                conversation.tokens, conversation.cached, conversation.spent = spent
             case _:
                 pass
 
@@ -233,7 +253,7 @@ class Codex(LogAdapter):
             case {"type": "token_count", "info": dict(info)} if "counted" not in self.memory:
                 # What older versions have alone: the sum over the session.
                 self.memory["round"] = None
-                conversation.spend_sum(*_tokens(info.get("total_token_usage")))
+                conversation.spend_sum(*self._tokens(info.get("total_token_usage")))
                 yield from conversation.conclude()
             case {"type": "task_complete" | "turn_complete"}:
                 yield from conversation.conclude()
@@ -298,17 +318,6 @@ def _parent(header: dict[str, Any]) -> str | None:
         case _:
             pass
     return next((each for each in map(text_or_none, given) if each is not None), None)
-
-
-def _tokens(usage: Any) -> tuple[int | None, int | None]:
-    """Return the tokens that were billed in full, and those from a cache, which the input includes."""
-    if not isinstance(usage, dict):
-        return None, None
-    total, cached = whole(usage.get("total_tokens")), whole(usage.get("cached_input_tokens"))
-    if total is None:
-        counts = [whole(usage.get(name)) for name in ("input_tokens", "output_tokens")]
-        total = None if counts == [None, None] else sum(count or 0 for count in counts)
-    return (None if total is None else max(0, total - (cached or 0))), cached or None
 
 
 FORMAT: Final = Format(

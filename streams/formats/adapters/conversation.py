@@ -82,6 +82,7 @@ EPOCH_MS: Final = UNTIMED.start
 """Where the count of sources without times starts, ms since 1970."""
 
 _MESSAGES_REMEMBERED: Final = 64
+_MODELS_TOLD_APART: Final = 32
 
 
 class UserTurn(StrEnum):
@@ -99,6 +100,24 @@ class ContextChange(StrEnum):
 
     COMPACTED = "compacted"
     RESUMED = "resumed"
+
+
+class Usage(NamedTuple):
+    """What calls of one model used, in tokens, by what a token of it costs.
+
+    Attributes:
+        model: name of the model, None if the source does not say.
+        sent: input that was in no cache.
+        kept: input that was written to a cache.
+        written: output, with what the model thought.
+        read: input that was read from a cache.
+    """
+
+    model: str | None
+    sent: int
+    kept: int
+    written: int
+    read: int
 
 
 class Answered(NamedTuple):
@@ -142,7 +161,8 @@ class Conversation:
         cached: tokens read from a cache since the last record.
         total: the newest running sums of the source: tokens, and those from a cache.
         cost: of the session, as the source counts it.
-        usage: tokens and cached ones by message, so that one that is repeated counts once.
+        usage: what was counted by message, so that one that is repeated counts once.
+        spent: of the session, the counts of `Usage` by model; under "" what cannot be told apart.
         calls: by id, those without a result, and those whose result waits for calls before them.
         parent_session_id: the session that started this one, or of which it is a copy.
         user_turn, context_change: of the next record.
@@ -163,6 +183,7 @@ class Conversation:
     total: list[int] = field(default_factory=list)
     cost: float | None = None
     usage: dict[str, list[int]] = field(default_factory=dict)
+    spent: dict[str, list[int]] = field(default_factory=dict)
     calls: dict[str, Call] = field(default_factory=dict)
     parent_session_id: str | None = None
     user_turn: str | None = None
@@ -204,18 +225,24 @@ class Conversation:
             self.at_work = True
             self.words = text if self.words is None else f"{self.words}\n{text}"[: 2 * LONGEST_WORDS]
 
-    def spend(self, tokens: int | None, message_id: str | None = None, cached: int | None = None) -> None:
+    def spend(
+        self,
+        tokens: int | None,
+        message_id: str | None = None,
+        cached: int | None = None,
+        usage: Usage | None = None,
+    ) -> None:
         """Count tokens of a model call. A message that is reported again counts once, by its last figure.
 
         Args:
             tokens: Tokens that were billed in full: without those read from a cache.
             message_id: The message they belong to; None if each report is one of its own.
             cached: Tokens read from a cache.
+            usage: The same by what they cost, None if the source does not say.
         """
         if tokens is None and cached is None:
             return
-        counts = [min(tokens or 0, LARGEST_COUNT), min(cached or 0, LARGEST_COUNT)]
-        known = [0, 0]
+        counts, known = _counts(tokens, cached, usage), _NO_COUNTS
         if message_id is not None and len(message_id) <= LONGEST_NAME:
             known = self.usage.pop(message_id, known)
             if known == counts:
@@ -224,24 +251,31 @@ class Conversation:
             if len(self.usage) >= _MESSAGES_REMEMBERED:
                 del self.usage[next(iter(self.usage))]
             self.usage[message_id] = counts
-        self._add(tokens, counts[0] - known[0], cached, counts[1] - known[1])
+        self._add(tokens, cached, usage, _more(counts, known))
 
-    def spend_sum(self, tokens: int | None, cached: int | None = None) -> None:
+    def spend_sum(self, tokens: int | None, cached: int | None = None, usage: Usage | None = None) -> None:
         """Count tokens by the running sums of the source. A sum that falls has begun again at zero."""
         if tokens is None:
             return
-        sums = [min(tokens, LARGEST_COUNT), min(cached or 0, LARGEST_COUNT)]
-        known = self.total or [0, 0]
+        sums, known = _counts(tokens, cached, usage), self.total or _NO_COUNTS
         if sums[0] + sums[1] < known[0] + known[1]:
-            known = [0, 0]
+            known = _NO_COUNTS
         self.total = sums
-        self._add(tokens, max(0, sums[0] - known[0]), cached, max(0, sums[1] - known[1]))
+        self._add(tokens, cached, usage, [max(0, each) for each in _more(sums, known)])
 
-    def _add(self, tokens: int | None, more: int, cached: int | None, more_cached: int) -> None:
+    def _add(self, tokens: int | None, cached: int | None, usage: Usage | None, more: list[int]) -> None:
         if tokens is not None:
-            self.tokens = min(max(0, (self.tokens or 0) + more), LARGEST_COUNT)
+            self.tokens = min(max(0, (self.tokens or 0) + more[0]), LARGEST_COUNT)
         if cached is not None:
-            self.cached = min(max(0, (self.cached or 0) + more_cached), LARGEST_COUNT)
+            self.cached = min(max(0, (self.cached or 0) + more[1]), LARGEST_COUNT)
+        model = "" if usage is None or usage.model is None else usage.model[:LONGEST_NAME]
+        if model not in self.spent and len(self.spent) >= _MODELS_TOLD_APART:
+            model = ""
+        before = self.spent.get(model, _NO_USAGE)
+        parts = [more[0], 0, 0, more[1]] if usage is None else more[2:]
+        self.spent[model] = [
+            min(max(0, one + other), LARGEST_COUNT) for one, other in zip(before, parts, strict=True)
+        ]
 
     def call(
         self,
@@ -400,7 +434,8 @@ class Conversation:
             goal=self.goal,
             parent_session_id=self.parent_session_id,
         )
-        return Entry(key=log["session_id"], timestamp=None, value=log, raw=None)
+        # Counts are replaced and never changed, so a copy of the names is enough.
+        return Entry(log["session_id"], None, log, None, spent={**self.spent})
 
     def unanswered(self) -> Iterator[Entry | Problem]:
         """Yield the records that wait, and give up the calls that have no result."""
@@ -434,3 +469,19 @@ class Conversation:
             answered = call["answered"]
             calls[call_id] = Call(**{**call, "answered": answered and Answered(*answered)})
         return cls(**{**value, "calls": calls})
+
+
+_NO_USAGE: Final = [0, 0, 0, 0]
+_NO_COUNTS: Final = [0, 0, *_NO_USAGE]
+
+
+def _counts(tokens: int | None, cached: int | None, usage: Usage | None) -> list[int]:
+    """Return tokens, cached ones and the parts of a usage, none too large."""
+    parts = _NO_USAGE if usage is None else usage[1:]
+    return [min(each, LARGEST_COUNT) for each in (tokens or 0, cached or 0, *parts)]
+
+
+def _more(counts: list[int], known: list[int]) -> list[int]:
+    """Return by how much counts are more than what is known; earlier versions kept the first two."""
+    before = [*known, *_NO_COUNTS[len(known) :]]
+    return [one - other for one, other in zip(counts, before, strict=True)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from streams.formats.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.formats.adapters.conversation import Conversation, UserTurn
+from streams.formats.adapters.conversation import Conversation, Usage, UserTurn
 from streams.formats.adapters.heads import head_values
 from streams.formats.adapters.log import Found, LogAdapter
 from streams.formats.adapters.record import (
@@ -69,7 +69,11 @@ class GeminiCli(LogAdapter):
         if isinstance(tokens, dict):
             total, cached = whole(tokens.get("total")), whole(tokens.get("cached"))
             billed = None if total is None else max(0, total - (cached or 0))
-            conversation.spend(billed, message_id, cached or None)
+            sent, used = whole(tokens.get("input")), None
+            if total is not None and sent is not None:  # the input includes what was read from a cache
+                parts = max(0, sent - (cached or 0)), 0, max(0, total - sent), cached or 0
+                used = Usage(text_or_none(message.get("model")), *parts)
+            conversation.spend(billed, message_id, cached or None, used)
         calls = message.get("toolCalls")
         for call in calls if isinstance(calls, list) else ():
             yield from self._call(conversation, call, message_id, at)

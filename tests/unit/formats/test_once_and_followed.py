@@ -16,6 +16,7 @@ from streams.core.domain.outcome import Rejected
 from streams.core.offline import judge
 from streams.formats.adapters.adapter import Format
 from streams.formats.adapters.mapped import mapped_format
+from streams.formats.format_detection import FormatDetection
 from streams.formats.intake import Intake
 from streams.formats.reading import entries
 from tests.unit.formats.ingest.following import LOG, SAMPLES, World
@@ -43,7 +44,7 @@ def read_once(*paths: Path, mapped: Format | None = None) -> Said:
     intake = Intake()
     records = []
     problems: Counter[str] = Counter()
-    found = list(entries([str(path) for path in paths], intake=intake, mapped=mapped))
+    found = list(entries([str(path) for path in paths], FormatDetection(mapped=mapped), intake))
     # Whoever sends a record gives it the time of the message anew.
     sent = [entry._replace(timestamp=None) for entry in found]
     for entry, judged in zip(sent, judge(sent, DEFAULTS), strict=True):

@@ -16,6 +16,7 @@ from streams.cli.text.intake_report import intake_lines
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import LONGEST_UNIT
 from streams.formats.adapters.mapped import mapped_format
+from streams.formats.format_detection import FormatDetection
 from streams.formats.intake import MOST_NAMED, Intake
 from streams.formats.reading import entries
 from streams.formats.registry import BY_NAME
@@ -156,7 +157,7 @@ def test_a_mapping_file_reads_any_table(tmp_path: Path) -> None:
     mapped = mapped_format(b'session_id = "run"\ntool = "tool"\nresult = "output"\n')
     path = tmp_path / "table.csv"
     path.write_text("run,tool,output\nr1,search,none\nr1,search,none\n")
-    found = [entry.value for entry in entries([str(path)], mapped=mapped)]
+    found = [entry.value for entry in entries([str(path)], FormatDetection(mapped=mapped))]
     assert [each["action"]["tool_call"] for each in found if each] == ["search", "search"]
 
 
