@@ -15,7 +15,7 @@ from streams.operate.explain.settings_topic import records as settings_records
 from streams.worker.aggregation import Aggregation
 from streams.worker.batch import Job
 from streams.worker.options import AGGREGATES, changelog_topic, repartition_topic
-from tests.integration.reference_aggregates import is_about_handovers, judge_aggregates
+from tests.integration.reference_aggregates import is_across_sessions, judge_aggregates
 from tests.integration.reference_fold import (
     OUTPUT_TOPICS,
     Expected,
@@ -72,9 +72,9 @@ async def judge_stage(stage: Stage, group: str, codec: Codec, lives: Lives | Non
         for stored in outputs[Topic.SESSION_ALERTS]
         if (dict(stored.headers)["ce_source"] or b"").startswith(f"/eddy/{group}/".encode())
     ]
-    handovers = [stored for stored in outputs[Topic.SESSION_ALERTS] if is_about_handovers(stored)]
+    across = [stored for stored in outputs[Topic.SESSION_ALERTS] if is_across_sessions(stored)]
     outputs[Topic.SESSION_ALERTS] = [
-        stored for stored in outputs[Topic.SESSION_ALERTS] if not is_about_handovers(stored)
+        stored for stored in outputs[Topic.SESSION_ALERTS] if not is_across_sessions(stored)
     ]
     removals = None if lives is None else _removals(lives, changelog, outputs)
     job = Job(codec, group=group, version=version("eddy-streams"))
@@ -82,7 +82,7 @@ async def judge_stage(stage: Stage, group: str, codec: Codec, lives: Lives | Non
     verdict = judge(expected, outputs, changelog)
     if removals is not None:
         verdict.add(removals)
-    await judge_aggregates_of(stage, group, codec, expected, verdict, handovers)
+    await judge_aggregates_of(stage, group, codec, expected, verdict, across)
     return verdict
 
 
@@ -92,7 +92,7 @@ async def judge_aggregates_of(
     codec: Codec,
     expected: Expected,
     verdict: Verdict,
-    handovers: Sequence[Stored] = (),
+    across: Sequence[Stored] = (),
 ) -> None:
     """Compare the aggregates of a group with those of all that was expected of it, in the same verdict.
 
@@ -102,7 +102,7 @@ async def judge_aggregates_of(
         codec: Theirs.
         expected: What the records must have led to.
         verdict: Added to.
-        handovers: The alerts of the group that are about hand-overs.
+        across: The alerts of the group for which `is_across_sessions` holds.
     """
     repartition = repartition_topic(group)
     counts = await stage.partition_counts([repartition, *AGGREGATE_TOPICS])
@@ -114,7 +114,7 @@ async def judge_aggregates_of(
         changelog=await stage.read(changelog_topic(group, AGGREGATES)),
         # In the end each of several groups has published the same.
         published={topic: await stage.read(topic) for topic in AGGREGATE_TOPICS},
-        alerts=handovers,
+        alerts=across,
         partitions={**counts, Topic.REPARTITION: counts[repartition]},
     )
 

@@ -96,12 +96,14 @@ def next_turn(session_id: str, which: int, number: int, turn: int) -> dict[str, 
         which: Its number: decides on its sort, its agent and its type of task.
         number: The number of the record, among all.
         turn: The turn of the record, in its session.
+
+    The eighth session uses many times the tokens of its kind.
     """
     value = _turn(session_id, which % 4, number, turn)
     value["identity"]["agent_id"] = f"agent-{which % 3}"
     value["task_type"] = ("api", "refactoring")[which % 2]
     value["state_delta"] = {
-        "tokens_consumed": 100 + which,
+        "tokens_consumed": 3_000 if which == 7 else 100 + which,
         "cumulative_session_cost": turn * 0.01,
         "progress_delta": (0.0, 0.01, 0.0, 0.05)[which % 4],
     }

@@ -1,7 +1,7 @@
 """What the views across sessions must be: the sum of all contributions; and how what there is differs.
 
-Exchanges are no sum: what counts is the order in which hand-overs arrived, and that one stands in the
-repartition topic. So they are what comes of its hand-overs, one at a time.
+Exchanges are no sum, nor is who was told to overspend: what counts is the order in which contributions
+arrived, and that one stands in the repartition topic. So they are what comes of these, one at a time.
 """
 
 from __future__ import annotations
@@ -12,23 +12,29 @@ from collections.abc import Iterable, Mapping, Sequence
 import orjson
 
 from streams.core.domain.aggregates.agent_health import AgentHealth
+from streams.core.domain.aggregates.contribution import Contribution
 from streams.core.domain.aggregates.exchange import Handed
+from streams.core.domain.aggregates.task_profile import Outlay
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.record import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.topic import Topic
+from streams.core.policy.spending import Measure
 from streams.kafka.client import Stored
 from streams.worker.aggregation import Aggregate, Aggregation, RunContribution, encode_aggregate, parts
 from streams.worker.effects import key_partition
 from streams.worker.state.origin import SOURCES_KEY
 from tests.integration.reference_fold import Expected, Verdict, Written, by_partition, value_of, written_as
 
-_EXCHANGES = b"x"
+_ORDERED = (b"x", b"t")
+"""How the names of exchanges and of types of tasks begin."""
 
 
-def is_about_handovers(alert: Stored) -> bool:
-    """Tell whether a record of `session-alerts` was written for an exchange, not for a session."""
-    return bool(value_of(alert)["event_type"] == EventKind.HANDOVER_LOOP)
+def is_across_sessions(alert: Stored) -> bool:
+    """Tell whether a record of `session-alerts` was written by a view across sessions, not by a session."""
+    value = value_of(alert)
+    kind, rule = value["event_type"], value.get("rule")
+    return kind == EventKind.HANDOVER_LOOP or (kind == EventKind.OVERSPENDING and rule == Measure.KIND)
 
 
 class _Aggregates(dict[str, Aggregate]):
@@ -56,7 +62,7 @@ def judge_aggregates(
         repartition: All of the repartition topic.
         changelog: All of the aggregates' changelog.
         published: All of `agent-health` and `task-profiles`.
-        alerts: All of `session-alerts` that are about hand-overs, see `is_about_handovers`.
+        alerts: All of `session-alerts` for which `is_across_sessions` holds.
         partitions: How many each of these topics has, by its name in `Topic`.
     """
     between = partitions[Topic.REPARTITION]
@@ -66,15 +72,21 @@ def judge_aggregates(
         for offset, record in enumerate(expected.contributions)
     ]
     aggregates = _Aggregates()
-    summed = [part for part in parts(Run("all", 0, sent)) if not isinstance(part.adds, Handed)]
+    summed = [part for part in parts(Run("all", 0, sent)) if not isinstance(part.adds, Handed | Outlay)]
     aggregation.fold(summed, aggregates)
-    wanted = {name.encode(): encode_aggregate(aggregate) for name, aggregate in aggregates.items()}
+    wanted = {
+        name.encode(): encode_aggregate(aggregate)
+        for name, aggregate in aggregates.items()
+        if not name.encode().startswith(_ORDERED)
+    }
     stored_last = {
         (stored.partition, stored.key): stored for stored in changelog if stored.key != SOURCES_KEY
     }
-    of_slots = {place: stored for place, stored in stored_last.items() if place[1][:1] == _EXCHANGES}
-    _judge_exchanges(verdict, aggregation, repartition, of_slots, alerts)
-    found = {stored.key: stored for place, stored in stored_last.items() if place not in of_slots}
+    ordered = {
+        place: stored for place, stored in stored_last.items() if (place[1] or b"").startswith(_ORDERED)
+    }
+    _judge_ordered(verdict, aggregation, repartition, ordered, alerts)
+    found = {stored.key: stored for place, stored in stored_last.items() if place not in ordered}
     verdict.blame("aggregates are missing", sorted(wanted.keys() - found.keys()))
     verdict.blame("aggregates of nobody", sorted(found.keys() - wanted.keys(), key=str))
     verdict.blame(
@@ -135,29 +147,29 @@ def _judge_contributions(
     verdict.blame("contributions: out of order", swapped)
 
 
-def _judge_exchanges(
+def _judge_ordered(
     verdict: Verdict,
     aggregation: Aggregation,
     repartition: Sequence[Stored],
     found: Mapping[tuple[int, bytes], Stored],
     alerts: Sequence[Stored],
 ) -> None:
-    """The exchanges of each partition, and the alerts, are what comes of its hand-overs in their order."""
+    """What depends on order, and the alerts, are what comes of the contributions in theirs."""
     by_place: dict[int, list[RunContribution]] = defaultdict(list)
     for stored in by_partition(repartition):
         [part] = parts(Run("all", stored.partition, [stored]))
-        if isinstance(part.adds, Handed):
+        if not isinstance(part.adds, Contribution):
             by_place[stored.partition].append(part)
     wanted: dict[tuple[int, bytes], bytes] = {}
     due: Counter[Written] = Counter()
-    for partition, handed in by_place.items():
-        exchanges = _Aggregates()
-        tallied = aggregation.fold(handed, exchanges)
-        wanted |= {(partition, name.encode()): encode_aggregate(value) for name, value in exchanges.items()}
+    for partition, added in by_place.items():
+        views = _Aggregates()
+        tallied = aggregation.fold(added, views)
+        wanted |= {(partition, name.encode()): encode_aggregate(value) for name, value in views.items()}
         for at, told in tallied.alerts.items():
             due.update((at, alert.key, alert.value, alert.timestamp, tuple(alert.headers)) for alert in told)
     verdict.blame(
-        "exchanges are wrong",
+        "views that depend on order are wrong",
         [
             f"{place}: {found[place].value if place in found else None!r}, not {wanted.get(place)!r}"
             for place in sorted({*wanted, *found})
@@ -165,9 +177,9 @@ def _judge_exchanges(
         ],
     )
     seen = Counter(map(written_as, alerts))
-    verdict.blame("hand-overs: lost", [each for each in due if seen[each] < due[each]])
-    verdict.blame("hand-overs: from nowhere", [each for each in seen if each not in due])
-    verdict.repeated["hand-overs"] += sum(max(0, n - due[each]) for each, n in seen.items())
+    verdict.blame("alerts across sessions: lost", [each for each in due if seen[each] < due[each]])
+    verdict.blame("alerts across sessions: from nowhere", [each for each in seen if each not in due])
+    verdict.repeated["alerts across sessions"] += sum(max(0, n - due[each]) for each, n in seen.items())
 
 
 def _astray(key: bytes | None, stored: Stored, partitions: int) -> bool:

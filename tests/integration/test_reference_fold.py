@@ -244,11 +244,19 @@ def test_it_finds_nothing_in_the_aggregates_where_nothing_is_wrong(expected: Exp
             lambda found: found.append(
                 next(each for each in found if each.key[:1] == b"x")._replace(value=b"[]")
             ),
-            "exchanges are wrong",
+            "views that depend on order are wrong",
         ),
-        ("changelog", lambda found: found.append(found[0]._replace(key=b"x000")), "exchanges are wrong"),
-        ("alerts", lambda found: found.pop(), "hand-overs: lost"),
-        ("alerts", lambda found: found.append(found[0]._replace(timestamp=1)), "hand-overs: from nowhere"),
+        (
+            "changelog",
+            lambda found: found.append(found[0]._replace(key=b"x000")),
+            "views that depend on order are wrong",
+        ),
+        ("alerts", lambda found: found.pop(), "alerts across sessions: lost"),
+        (
+            "alerts",
+            lambda found: found.append(found[0]._replace(timestamp=1)),
+            "alerts across sessions: from nowhere",
+        ),
         (Topic.AGENT_HEALTH, lambda found: found.pop(), "agent-health: the newest"),
         (
             Topic.AGENT_HEALTH,
