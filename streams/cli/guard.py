@@ -17,6 +17,7 @@ import orjson
 from eddy_client.protocol import Action
 
 from streams.cli.command_group import CommandGroup
+from streams.cli.guard_run import run
 from streams.cli.text.screen import echo, echo_lines
 from streams.core.domain.text.printable import escaped
 from streams.core.errors import ConfigurationError
@@ -36,6 +37,9 @@ _yes = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.group(cls=CommandGroup)
 def guard() -> None:
     """Let `eddy watch` tell and stop the coding agents of this machine, by their own hooks."""
+
+
+guard.add_command(run)
 
 
 @guard.command()

@@ -477,21 +477,23 @@ class GuardedSession:
             level = self._control.peek(self._guard.now())
             return State(level, self._control.notes, self._control.budget, self._guard.heard_s)
 
-    def hold(self, checkpoint: str | None = None) -> State:
+    def hold(self, checkpoint: str | None = None, *, level: str | None = None) -> State:
         """Let what was commanded take effect without waiting, and return how the session stands.
 
         For an agent that does not wait while it is paused, but keeps a checkpoint and ends.
 
         Args:
             checkpoint: From where the agent will continue, for the operators.
+            level: What the agent has seen to; if anything else is commanded by now, nothing takes effect.
         """
         if checkpoint is not None:
             self.checkpoint = checkpoint
         self._attach()
         now = self._guard.now()
         with self._lock:
-            outcome = self._control.check(now, hands_over=False)
-        self._guard._answer(self, outcome.answers, now)
+            seen_to = level is None or self._control.peek(now) == level
+            answers = self._control.check(now, hands_over=False).answers if seen_to else ()
+        self._guard._answer(self, answers, now)
         return self.peek()
 
     def keep(self, notes: Sequence[Note]) -> None:
