@@ -102,7 +102,7 @@ async def live_console(
             deciding = Deciding(model, publisher, feed, clock)
             feed.intake.listeners[Topic.SESSION_ALERTS] = deciding.on_alert
             work.append(deciding.run())
-        working = asyncio.create_task(_all_of(work))
+        working = asyncio.create_task(all_of(work))
         try:
             acts = actions.routes(console, context)
             records = RawRecords(brokers, codec)
@@ -122,8 +122,13 @@ async def live_console(
         archive.close()
 
 
-async def _all_of(work: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Do all of it until one part fails: a console whose policy stands still must not look well."""
+async def all_of(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Do all of it until one part fails: a console whose policy stands still must not look well.
+
+    Raises:
+        EddyError: a part has failed for a reason that is known.
+        ExceptionGroup: it has failed otherwise.
+    """
     try:
         async with asyncio.TaskGroup() as group:
             for each in work:

@@ -29,7 +29,15 @@ from streams.core.policy.activity import ACTIVITY, activity_of, follow, leave
 from streams.core.policy.handover import HANDOVERS, follow_handovers, hands_over
 from streams.core.policy.routing import topic_of
 from streams.core.policy.silence import PACE, pace_of
-from streams.core.policy.spending import SPENDING, ExcessPhase, Measure, follow_spending, spending_of
+from streams.core.policy.spending import (
+    SPENDING,
+    ExcessPhase,
+    Measure,
+    ending,
+    episode_id,
+    follow_spending,
+    spending_of,
+)
 
 
 def completion_of(
@@ -264,7 +272,7 @@ def _spent(row: Evaluation, settings: DetectionSettings) -> Outlay | None:
     budget = row.states["budget"]
     assert isinstance(budget, BudgetState)
     before, tokens = spending_of(row.held), within_doubles(budget.tokens_used)
-    after, found, outlay = follow_spending(before, row.decision, tokens, settings)
+    after, found, outlay = follow_spending(before, row.decision, row.step, tokens, settings)
     if after is not None:
         row.states[SPENDING] = after
     row.findings += found
@@ -324,6 +332,10 @@ def closing(
     silence = pace_of(session.states).ending(str(reason))
     if silence is not None:
         findings.append(silence)
+    if SPENDING in session.states:
+        budget = live(_BY_NAME["budget"], session.states["budget"], settings)
+        spending, tokens = spending_of(session.states), within_doubles(budget.tokens_used)
+        findings += ending(spending, session_id, session, tokens)
     if session.node is not _ACTIVE:
         findings.append(node_finding(session_id, node, session.node))
     return findings
@@ -374,17 +386,17 @@ def handover_event(alert: HandoverAlert) -> Event:
 def overspending_event(excess: KindExcess) -> Event:
     """Return the event of a session that has used many times what its kind takes."""
     outlay = excess.outlay
-    tokens, place = outlay.tokens, (outlay.partition, outlay.offset)
+    tokens, place, first = outlay.tokens, (outlay.partition, outlay.offset), excess.first
     fields = {
-        "phase": str(ExcessPhase.OVER),
+        "phase": str(ExcessPhase.OVER if first.offset == outlay.offset else ExcessPhase.STILL_OVER),
         "rule": str(Measure.KIND),
-        "episode_id": f"{outlay.session_id}/{outlay.partition}/{outlay.offset}/{Measure.KIND}",
+        "episode_id": episode_id(outlay.session_id, outlay.partition, first.offset, Measure.KIND),
         "spent": r4(float(tokens)),
         "limit": r4(excess.limit),
         "samples": excess.samples,
-        "records": 0,
-        "first_offset": outlay.offset,
-        "first_timestamp": outlay.at,
+        "records": outlay.number - first.number,
+        "first_offset": first.offset,
+        "first_timestamp": first.at,
         "last_offset": outlay.offset,
         "last_timestamp": outlay.at,
         "tokens_since_onset": r4(tokens) if type(tokens) is float else tokens,

@@ -7,7 +7,7 @@ price has no cost from there on: part of a cost would look like all of it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, Final, NamedTuple
 
@@ -56,15 +56,19 @@ class Prices(NamedTuple):
         >>> table.cost({"opus-5": (200_000, 0, 10_000, 0), "sonnet-5": (1, 0, 0, 0)}) is None
         True
         """
-        total = 0.0
-        for model, counts in spent.items():
-            if not any(counts):
-                continue
-            price = self.of(model) if model else None
-            if price is None:
-                return None
-            total += sum(count * each for count, each in zip(counts, price, strict=True))
-        return round(total / _MILLION, _DIGITS)
+        return _cost(spent, self.of)
+
+
+def _cost(spent: Mapping[str, Sequence[int]], price_of: Callable[[str], ModelPrice | None]) -> float | None:
+    total = 0.0
+    for model, counts in spent.items():
+        if not any(counts):
+            continue
+        price = price_of(model) if model else None
+        if price is None:
+            return None
+        total += sum(count * each for count, each in zip(counts, price, strict=True))
+    return round(total / _MILLION, _DIGITS)
 
 
 def parse_prices(text: bytes) -> Prices:
@@ -82,7 +86,7 @@ def parse_prices(text: bytes) -> Prices:
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
         raise ConfigurationError(f"The prices cannot be read: {' '.join(str(error).split())}.") from error
     match given:
-        case {"as_of": date() as day, "models": dict(models)} if set(given) == {"as_of", "models"}:
+        case {"as_of": date() as day, "models": dict(models)} if len(given) == 2 and type(day) is date:
             pass
         case _:
             raise ConfigurationError(
@@ -91,12 +95,12 @@ def parse_prices(text: bytes) -> Prices:
             )
     if not models or len(models) > _MOST_MODELS:
         raise ConfigurationError(f"`models` of the prices must have 1 to {_MOST_MODELS:,} names.")
-    return Prices(day.isoformat(), tuple(_model(str(name), price) for name, price in models.items()))
+    return Prices(day.isoformat(), tuple(_model(name, price) for name, price in models.items()))
 
 
-def _model(name: str, given: Any) -> tuple[Globs, ModelPrice]:
-    if not are_affordable([name]):
-        raise ConfigurationError(f"The name {name[:80]!r} in the prices is no pattern that can be matched.")
+def _model(name: Any, given: Any) -> tuple[Globs, ModelPrice]:
+    if not isinstance(name, str) or not name or not are_affordable([name]):
+        raise ConfigurationError(f"{str(name)[:80]!r} in the prices is no name of a model, and no pattern.")
     if not isinstance(given, dict) or not {"input", "output"} <= set(given) <= set(_PARTS):
         raise ConfigurationError(
             f"The price of {name[:80]!r} among the prices needs `input` and `output`, and may have "
@@ -124,6 +128,7 @@ class PricedAdapter:
     def __init__(self, adapter: Adapter, prices: Prices) -> None:
         self._adapter, self._prices = adapter, prices
         self._missed: set[str] = set()
+        self._known: dict[str, ModelPrice | None] = {}
 
     @property
     def ignored(self) -> Counter[str]:
@@ -155,7 +160,7 @@ class PricedAdapter:
             if delta.get("cumulative_session_cost") is not None:
                 yield each
                 continue
-            cost = self._prices.cost(each.spent)
+            cost = _cost(each.spent, self._price)
             if cost is None:
                 yield from self._without_price(each)
                 yield each
@@ -163,10 +168,17 @@ class PricedAdapter:
                 delta = {**delta, "cumulative_session_cost": cost}
                 yield each._replace(value={**each.value, "state_delta": delta})
 
+    def _price(self, model: str) -> ModelPrice | None:
+        if model not in self._known:
+            if len(self._known) >= _MOST_MODELS:
+                self._known.clear()
+            self._known[model] = self._prices.of(model)
+        return self._known[model]
+
     def _without_price(self, entry: Entry) -> Iterator[Problem]:
         """Yield a problem for each model that has no price, once."""
         for model, counts in entry.spent.items():
-            if any(counts) and model not in self._missed and (not model or self._prices.of(model) is None):
+            if any(counts) and model not in self._missed and (not model or self._price(model) is None):
                 self._missed.add(model)
                 said = f"no price of the model {model[:80]}" if model else "the log does not name the model"
                 yield Problem(entry.key or "", IntakeReason.NO_PRICE, said)

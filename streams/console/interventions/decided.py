@@ -133,6 +133,7 @@ _PHASES: Final[Mapping[str, str]] = {
     ExcessPhase.OVER: "opened",
     ExcessPhase.STILL_OVER: "still_open",
     ExcessPhase.UNDER: "recovered",
+    ExcessPhase.ENDED: "recovered",
 }
 
 
@@ -146,7 +147,8 @@ def as_episode(fields: Fields) -> Fields | None:
         return None
     if fields["event_type"] == EventKind.LOOP_EPISODE:
         return fields
-    return {**fields, "phase": _PHASES[fields["phase"]], "level": "", "tools": (), "reason": None}
+    phase = _PHASES.get(fields["phase"], "")  # a later version may have more
+    return {**fields, "phase": phase, "level": "", "tools": (), "reason": None}
 
 
 def command_of(decision: InterventionAct, policy: Policy, fields: Fields, now: int) -> Command:
@@ -320,7 +322,7 @@ def decided(actions: Iterable[ActionRow]) -> list[Decided]:
             counting[each.id] = each
         elif after >= last:
             last = each.place
-            counting[each.id if each.done.withheld else each.command_id] = each
+            counting[each.id if each.done.withheld or each.done.failed else each.command_id] = each
     return list(counting.values())
 
 
@@ -369,6 +371,7 @@ def _decided(row: ActionRow) -> tuple[Decided, int | None] | None:
         step=_whole(asked.get("step")),
         records=records,
         opened=breaker if row.result == WITHHELD else Breaker.NONE,
+        failed=live and row.result == Result.FAILED,
     )
     carried = Carried.NOT
     if live and not done.withheld:

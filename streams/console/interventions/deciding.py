@@ -216,9 +216,7 @@ class Deciding:
         claims = True
         while claims:
             known, policy = self._decided(), self._policy()
-            # A step that failed was not taken: it counts for no limit, and the next alert asks for it again.
-            taken = [each.done for each in known if each.carried is not Carried.FAILED]
-            tally = PolicyTally(taken, self._model.live(self._clock()))
+            tally = PolicyTally([each.done for each in known], self._model.live(self._clock()))
             decision = decide(policy, event, tally)
             if decision is None:
                 return

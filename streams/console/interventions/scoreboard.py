@@ -7,7 +7,7 @@ from enum import StrEnum
 from statistics import median
 from typing import Final, NamedTuple
 
-from streams.console.interventions.decided import Carried, Decided
+from streams.console.interventions.decided import Decided
 from streams.console.interventions.versions import PolicyVersion
 from streams.console.read_model.place import Fields
 from streams.console.whatif import counterfactual
@@ -66,7 +66,7 @@ class Score(NamedTuple):
 
     Attributes:
         live: whether agents were told.
-        acted: episodes with a first step that did not fail.
+        acted: episodes with a first step. One of which nothing came is none.
         went_on, recovered, open: how many of these have which fate.
         ended: episodes whose loop is over.
         records_until_over, tokens_until_over: of those, the median since the first step; None without any.
@@ -99,7 +99,7 @@ def outcomes(
     """
     episodes: dict[tuple[int, str, str], list[Decided]] = {}
     for each in decisions:
-        if not each.done.withheld:
+        if not (each.done.withheld or each.done.failed):
             key = each.done.version, each.done.rule, each.done.episode_id
             episodes.setdefault(key, []).append(each)
     found = [_outcome(tuple(steps), events.get(key[2], ())) for key, steps in episodes.items()]
@@ -140,7 +140,6 @@ def scores(decisions: Iterable[Decided], found: Sequence[InterventionOutcome]) -
         rows[done.version, done.rule] = row._replace(withheld=row.withheld + done.withheld)
     for key, row in rows.items():
         ours = [each for each in found if (each.decided.done.version, each.decided.done.rule) == key]
-        ours = [each for each in ours if each.decided.carried is not Carried.FAILED]
         looped = [each for each in ours if each.fate is Fate.WENT_ON]
         over = [each for each in ours if each.is_over]
         costs = [each.cost for each in looped if each.cost is not None]

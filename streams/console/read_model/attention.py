@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+import orjson
+
 from streams.console.read_model.case import FOREVER, Case
 from streams.console.read_model.control import (
     GRACE_MS,
@@ -182,6 +184,13 @@ def attention(case: Case, around: Surroundings, now: int) -> Attention | None:
         until = min(until, *(each for each in moments if each is not None))
     subject = subject_of(session.session_id) if episode is None else episode.episode_id
     triage = around.triage.get(subject)
+    if (
+        triage is not None
+        and finding is not None
+        and finding.kind in _TOLD
+        and _began(finding) > (triage.at or 0)
+    ):
+        triage = None  # what was decided then was about something else
     resumed = resumed_at(_scopes(case, around.holds), now) if triage is not None and ending is None else None
     held = standing(
         triage,
@@ -212,6 +221,10 @@ def attention(case: Case, around: Surroundings, now: int) -> Attention | None:
         until=until,
         position=(RANK[class_], -episode.tokens if episode is not None else 0, session.session_id),
     )
+
+
+#: Kinds of findings that bring a session to people by themselves.
+_TOLD: Final = frozenset(map(str, (EventKind.SILENT_SESSION, EventKind.OVERSPENDING)))
 
 
 def _ending(session: SessionState, episode: EpisodeRow, control: ControlState) -> LoopEnding:
@@ -316,13 +329,24 @@ def _begins(row: FindingRow) -> bool:
     return row.id.endswith(f"/{SILENT}")
 
 
+#: How the ids of what is told of an excess end, as long as it goes on (specification 7.5).
+_OVER: Final = tuple(f"/{phase}" for phase in (ExcessPhase.OVER, ExcessPhase.STILL_OVER))
+
+
+def _began(finding: FindingRow) -> int:
+    """Return when what a finding tells of began, ms by the time of the agent."""
+    fields = orjson.loads(finding.body) if finding.kind == EventKind.OVERSPENDING else {}
+    began = fields.get("first_timestamp")
+    return began if isinstance(began, int) else finding.ts
+
+
 def _excess(case: Case, control: ControlState) -> FindingRow | None:
     """Return what was told last of a session that overspends; None if it does not, or is paused."""
     if not case.findings or control.is_paused:
         return None
     told = (each for each in case.findings.values() if each.kind == EventKind.OVERSPENDING)
     newest = {each.rule: each for each in sorted(told, key=lambda row: (row.partition, row.offset))}
-    over = [each for each in newest.values() if not each.id.endswith(f"/{ExcessPhase.UNDER}")]
+    over = [each for each in newest.values() if each.id.endswith(_OVER)]
     return max(over, key=lambda row: (row.partition, row.offset, row.id), default=None)
 
 

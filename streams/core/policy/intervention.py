@@ -162,6 +162,7 @@ class Done(NamedTuple):
         step: which step of the ladder.
         records: of the episode at that step.
         opened: what a limit that held it back has opened; NONE if it was done.
+        failed: whether nothing came of it. It counts for the limits, and its step may be taken again.
     """
 
     rule: str
@@ -174,6 +175,7 @@ class Done(NamedTuple):
     step: int = 0
     records: int = 0
     opened: Breaker = Breaker.NONE
+    failed: bool = False
 
     @property
     def withheld(self) -> bool:
@@ -231,7 +233,7 @@ def decide(policy: Policy, event: EpisodeEvent, tally: PolicyTally) -> Intervent
         if each.episode_id == event.episode_id
         and (each.version == policy.version or (each.live and policy.mode is Mode.LIVE))
     ]
-    climbed = [each for each in of_episode if not each.withheld]
+    climbed = [each for each in of_episode if not (each.withheld or each.failed)]
     rule = _responsible(policy, event, climbed)
     if rule is None:
         return None

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from streams.core.domain.event_kind import EventKind
+from streams.core.domain.text.figures import money
 
 _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_.:/-]{1,64}")
 _MOST_TOOLS: Final = 4
@@ -43,7 +44,7 @@ _ADVICE_WAITING: Final = (
 _SPENDING: Final[Mapping[str, str]] = MappingProxyType(
     {
         "tokens_per_minute": "you use {spent:,.0f} tokens a minute, and {limit:,.0f} are the limit",
-        "cost": "this session has cost {spent:,.2f}, and {limit:,.2f} is the limit",
+        "cost": "this session has cost {spent_money}, and {limit_money} is the limit",
         "kind": "you have used {spent:,.0f} tokens, and tasks of this kind take far less",
     }
 )
@@ -71,7 +72,8 @@ def reason_of(fields: Mapping[str, Any], *, quote_tools: bool = False) -> str:
     """
     if _is_spending(fields):
         words = _SPENDING.get(fields["rule"], _TOO_MUCH)
-        return words.format(spent=fields["spent"], limit=fields["limit"])
+        spent, limit = fields["spent"], fields["limit"]
+        return words.format(spent=spent, limit=limit, spent_money=money(spent), limit_money=money(limit))
     names = _safe(fields["tools"]) if quote_tools else []
     words = _WHAT.get(fields["rule"], _OTHERWISE)
     tools = f" ({', '.join(names)})" if names else ""

@@ -17,6 +17,7 @@ from streams.core.domain.decision import Decision
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.number import r4, within_doubles
 from streams.core.domain.outcome import Finding
+from streams.core.domain.session import Session
 from streams.core.domain.settings.general import GeneralSettings
 from streams.core.domain.text.digest import bounded
 
@@ -26,8 +27,11 @@ SPENDING: Final = "spending"
 #: Minutes over which the tokens of a minute are averaged: one large step is no rate.
 MINUTES: Final = 5
 
-#: A rate is over once it is below this share of its limit, so that it does not come and go.
+#: An excess is over once what is spent is below this share of its limit, so that it does not come and go.
 CALM: Final = 0.5
+
+#: No record counts for more tokens: sums stay numbers that can be kept.
+_MOST: Final = 10**15
 
 #: Tokens of a session at which it is compared with its kind, each half as many again as the one before.
 OUTLAYS: Final = tuple(20_000 * 1.5**step for step in range(62))
@@ -50,6 +54,8 @@ class ExcessPhase(StrEnum):
     OVER = "over"
     STILL_OVER = "still_over"
     UNDER = "under"
+    ENDED = "ended"
+    """The session is over."""
 
 
 class Excess(NamedTuple):
@@ -101,7 +107,7 @@ _FRESH: Final = Spending()
 
 
 def follow_spending(
-    before: Spending, decision: Decision, tokens: float, settings: GeneralSettings
+    before: Spending, decision: Decision, number: int, tokens: float, settings: GeneralSettings
 ) -> tuple[Spending | None, list[Finding], Outlay | None]:
     """Return what is kept after the next record, what is told, and what its kind is told.
 
@@ -110,6 +116,7 @@ def follow_spending(
     Args:
         before: what was kept of the session.
         decision: the next record of the session.
+        number: which of its records that counts it is, as `eddy.step` has it.
         tokens: what the session has used with it.
         settings: the settings in force for the record.
     """
@@ -126,10 +133,10 @@ def follow_spending(
         excess, told = _compared(Measure.COST, before.cost, decision, cost, most, tokens, settings)
         after, found = after._replace(cost=excess), [*found, *told]
     kept = None if after is _FRESH or after == _FRESH else after
-    return kept, found, _outlay(decision, tokens, settings.spend_times_kind)
+    return kept, found, _outlay(decision, number, tokens, settings.spend_times_kind)
 
 
-def _outlay(decision: Decision, tokens: float, times: int) -> Outlay | None:
+def _outlay(decision: Decision, number: int, tokens: float, times: int) -> Outlay | None:
     """Return what a session tells where tasks of its type are counted, None where that is not due."""
     # What it took in all, the completion tells.
     if not times or tokens < OUTLAYS[0] or not decision.task_type or decision.is_terminal:
@@ -147,11 +154,42 @@ def _outlay(decision: Decision, tokens: float, times: int) -> Outlay | None:
         tokens=tokens,
         cost=decision.cumulative_cost,
         times=times,
+        number=number,
     )
 
 
+def episode_id(session_id: str, partition: int, offset: int, measure: Measure) -> str:
+    """Return the id of an excess: the same on all its events."""
+    return f"{session_id}/{partition}/{offset}/{measure}"
+
+
+def ending(state: Spending, session_id: str, session: Session, tokens: float) -> list[Finding]:
+    """Return what is told if a session ends while it overspends."""
+    found = []
+    for measure, kept in ((Measure.RATE, state.rate), (Measure.COST, state.cost)):
+        if kept:
+            excess = Excess(*kept)
+            fields = {
+                "phase": str(ExcessPhase.ENDED),
+                "rule": str(measure),
+                "episode_id": episode_id(session_id, session.partition, excess.offset, measure),
+                "records": excess.records,
+                "first_offset": excess.offset,
+                "first_timestamp": excess.at,
+                "last_offset": session.offset,
+                "last_timestamp": session.timestamp,
+                "tokens_since_onset": r4(tokens) if type(tokens) is float else tokens,
+                "cost_since_onset": None,
+            }
+            found.append(Finding(EventKind.OVERSPENDING, fields))
+    return found
+
+
 def _counted(state: Spending, decision: Decision) -> Spending:
-    """Return the state with the tokens of a record in their minute; of one that is too old they are left out.
+    """Return the state with the tokens of a record in their minute.
+
+    One that is older than all of these minutes begins them anew: a clock that was ahead must not hide what
+    comes after it.
 
     >>> one = Spending(10, (5,))
     >>> class Later:
@@ -159,17 +197,15 @@ def _counted(state: Spending, decision: Decision) -> Spending:
     >>> _counted(one, Later).used
     (5, 0, 7)
     """
-    minute, used = decision.timestamp // _MINUTE_MS, [*state.used]
-    if not used:
-        return state._replace(minute=minute, used=(decision.tokens_used,))
-    ahead = minute - state.minute
+    minute, tokens = decision.timestamp // _MINUTE_MS, max(0, min(decision.tokens_used, _MOST))
+    used, ahead = [*state.used], minute - state.minute
+    if not used or ahead <= -MINUTES:
+        return state._replace(minute=minute, used=(tokens,))
     if ahead > 0:
-        used = [*used, *[0] * min(ahead - 1, MINUTES), decision.tokens_used][-MINUTES:]
+        used = [*used, *[0] * min(ahead - 1, MINUTES), tokens][-MINUTES:]
         return state._replace(minute=minute, used=tuple(used))
-    if ahead <= -MINUTES:
-        return state
     used = [*[0] * (1 - ahead - len(used)), *used]
-    used[ahead - 1] += decision.tokens_used
+    used[ahead - 1] += tokens
     return state._replace(used=tuple(used))
 
 
@@ -190,9 +226,8 @@ def _compared(
     else:
         offset, at, records = before
         excess = Excess(offset, at, records + 1)
-        calm = CALM * limit if measure is Measure.RATE else limit
         beat = settings.alert_heartbeat_records
-        if not limit or spent < calm:
+        if not limit or spent < CALM * limit:
             phase = ExcessPhase.UNDER
         elif beat and excess.records % beat == 0:
             phase = ExcessPhase.STILL_OVER
@@ -201,7 +236,7 @@ def _compared(
     fields = {
         "phase": str(phase),
         "rule": str(measure),
-        "episode_id": f"{decision.session_id}/{decision.partition}/{excess.offset}/{measure}",
+        "episode_id": episode_id(decision.session_id, decision.partition, excess.offset, measure),
         "spent": float(spent),
         "limit": float(limit),
         "records": excess.records,

@@ -260,6 +260,8 @@ class Conversation:
         sums, known = _counts(tokens, cached, usage), self.total or _NO_COUNTS
         if sums[0] + sums[1] < known[0] + known[1]:
             known = _NO_COUNTS
+        elif usage is None:  # what it cost is told by the sums before and after it
+            sums[2:] = known[2:]
         self.total = sums
         self._add(tokens, cached, usage, [max(0, each) for each in _more(sums, known)])
 
@@ -468,6 +470,9 @@ class Conversation:
         for call_id, call in value["calls"].items():
             answered = call["answered"]
             calls[call_id] = Call(**{**call, "answered": answered and Answered(*answered)})
+        if "spent" not in value and (value["usage"] or value["total"]):
+            # An earlier version counted, and not what it cost: of the sum, part would look like all of it.
+            value = {**value, "spent": {"": [1, 0, 0, 0]}}
         return cls(**{**value, "calls": calls})
 
 

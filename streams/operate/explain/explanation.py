@@ -12,7 +12,7 @@ from streams.core.detectors.registry import DETECTORS, REGISTERED
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Rejected, Scored
-from streams.core.domain.text.figures import duration
+from streams.core.domain.text.figures import duration, money
 from streams.core.domain.text.printable import printable
 from streams.core.offline import Judgement
 from streams.core.policy.silence import SILENT
@@ -78,25 +78,34 @@ class _SpendingPresentation(Presentation):
         return Meaning(
             alert=fields["event_type"],
             news=phase != ExcessPhase.STILL_OVER,
-            over=phase == ExcessPhase.UNDER,
-            names_session=phase != ExcessPhase.UNDER,
+            over=phase in (ExcessPhase.UNDER, ExcessPhase.ENDED),
+            names_session=phase in (ExcessPhase.OVER, ExcessPhase.STILL_OVER),
         )
 
     def sentence(self, fields: Fields) -> str:
         """Return what it spends, and what is allowed."""
+        rule, phase = fields["rule"], fields["phase"]
+        if phase == ExcessPhase.ENDED:
+            return "ended while it spent more than it may"
         spent, limit = fields["spent"], fields["limit"]
-        match fields["rule"], fields["phase"]:
-            case Measure.RATE, ExcessPhase.UNDER:
-                return f"uses {spent:,.0f} tokens a minute again, within its limit of {limit:,.0f}"
-            case Measure.RATE, _:
+        if phase == ExcessPhase.UNDER and not limit:
+            return f"has no limit of {_MEASURED.get(rule, 'this kind')} any more"
+        match rule:
+            case Measure.RATE if phase == ExcessPhase.UNDER:
+                return f"uses {spent:,.0f} tokens a minute, well below its limit of {limit:,.0f} again"
+            case Measure.RATE if spent < limit:
+                return f"still uses {spent:,.0f} tokens a minute, more than half of its limit of {limit:,.0f}"
+            case Measure.RATE:
                 return f"uses {spent:,.0f} tokens a minute, its limit is {limit:,.0f}"
-            case Measure.COST, _:
-                return f"has cost {spent:,.2f}, its limit is {limit:,.2f}"
-            case Measure.KIND, _:
+            case Measure.COST:
+                return f"has cost {money(spent)}, its limit is {money(limit)}"
+            case Measure.KIND:
                 tasks = f"{fields['samples']:,} completed tasks of its type"
-                return f"has used {spent:,.0f} tokens, of {tasks} the limit is {limit:,.0f}"
-        return f"spends {spent:,.2f}, its limit is {limit:,.2f}"
+                return f"has used {spent:,.0f} tokens, its limit by {tasks} is {limit:,.0f}"
+        return f"spends {money(spent)}, its limit is {money(limit)}"
 
+
+_MEASURED: Final = {Measure.RATE: "tokens a minute", Measure.COST: "cost"}
 
 _PRESENTATIONS: Final = (
     *[detector.presentation for detector in DETECTORS],

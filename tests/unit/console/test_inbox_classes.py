@@ -459,3 +459,27 @@ def test_a_session_that_overspends_and_is_acknowledged_paused_or_over_is_not_ask
     assert of(board, "s") == ("high", "handled")
     board.work("s", 1, control={"is_terminal": True})
     assert board.row("s") is None
+
+
+def test_what_a_session_spent_before_it_began_again_is_not_held_against_it() -> None:
+    board = Board()
+    board.stream.set(spend_cost=5.0)
+    spends(board, 0, 6.0)
+    board.work("s", 1, control={"is_terminal": True})
+    spends(board, 0, 0.1)
+    assert board.row("s") is None
+
+
+def test_an_acknowledgement_of_one_excess_hides_no_other() -> None:
+    board = Board()
+    board.stream.set(spend_tokens_per_minute=1_000, spend_cost=5.0)
+    spends(board, 6_000, 1.0)
+    row = board.row("s")
+    assert row is not None
+    board.triage("ack", row["subject"])
+    assert of(board, "s") == ("high", "handled")
+    for _ in range(12):  # heartbeats of the same excess change nothing
+        spends(board, 500, 1.0)
+    assert of(board, "s") == ("high", "handled")
+    spends(board, 0, 50.0)
+    assert of(board, "s") == ("high", "needs_you")

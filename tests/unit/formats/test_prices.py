@@ -121,6 +121,41 @@ def test_running_sums_of_codex_cost_what_is_more_under_the_model_of_the_turn() -
     assert costs(found) == [round(first, 6), round(first + (500 * 1 + 30 * 2 + 500 * 1) / 1e6, 6)]
 
 
+def test_a_sum_of_codex_without_its_parts_counts_nothing_twice() -> None:
+    def step(number: int, **sums: int) -> Iterator[bytes]:
+        call = {"type": "function_call", "call_id": f"c{number}", "name": "shell", "arguments": "{}"}
+        yield codex("response_item", **call)
+        yield codex("event_msg", type="token_count", info={"total_token_usage": sums})
+        yield codex("response_item", type="function_call_output", call_id=f"c{number}", output="done")
+
+    parts = {"input_tokens": 1_000_000, "output_tokens": 100, "total_tokens": 1_000_100}
+    lines = [codex("session_meta", id="s", cli_version="1"), codex("turn_context", model="fable-5")]
+    lines += [*step(1, **parts), *step(2, total_tokens=1_000_100), *step(3, **parts)]
+    assert costs(read(BY_NAME["codex"], *lines)) == [2.001] * 3
+
+
+def test_a_state_of_a_version_that_did_not_count_costs_has_none() -> None:
+    form = BY_NAME["claude-code"]
+    adapter = form.start("a.jsonl")
+    for line in claude("fable-5", "m1", "c1", **USAGE):
+        list(adapter.feed(line))
+    state = json.loads(adapter.state())
+    text = json.dumps(state)
+    assert '"spent": {"fable-5"' in text
+    before = json.dumps(without(state, "spent")).encode()
+    later = priced(form, PRICES).resume("a.jsonl", before)
+    found = [each for line in claude("fable-5", "m2", "c2", **USAGE) for each in later.feed(line)]
+    assert costs(found) == [None]
+    assert said(found) == ["the log does not name the model"]
+
+
+def without(value: Any, name: str) -> Any:
+    """Return a value of JSON without what has this name, wherever it is."""
+    if isinstance(value, dict):
+        return {key: without(each, name) for key, each in value.items() if key != name}
+    return [without(each, name) for each in value] if isinstance(value, list) else value
+
+
 def test_a_cost_that_the_source_tells_stays_and_own_formats_have_none_added() -> None:
     log = {"session_id": "s", "event_id": "e", "state_delta": {"tokens_consumed": 7}}
     [entry] = read(BY_NAME["jsonl"], json.dumps(log).encode())
@@ -143,6 +178,7 @@ def table(text: str) -> Prices:
         ("{m: {input: -1, output: 2}}", "`input` of 'm' in the prices must be a number"),
         ("{m: {input: 1, output: .nan}}", "`output` of 'm' in the prices must be a number"),
         ("{m: {input: 1, output: true}}", "`output` of 'm' in the prices must be a number"),
+        ("{null: {input: 1, output: 2}}", "'None' in the prices is no name of a model"),
         ("{m: {input: 1, output: 2}", "The prices cannot be read"),
         ("{m: {input: 1, output: 2}}\nmore: 1", "nothing else"),
     ],

@@ -340,7 +340,14 @@ def test_what_a_job_contributes_of_two_sessions_is_joined_by_the_names() -> None
 
 
 def used(offset: int, tokens: float, session: str = "s1", **given: Any) -> Outgoing:
-    told = {"task_type": "api", "agent_id": "coder", "event_id": f"e-{offset}", "cost": 1.5, "times": 10}
+    told = {
+        "task_type": "api",
+        "agent_id": "coder",
+        "event_id": f"e-{offset}",
+        "cost": 1.5,
+        "times": 10,
+        "number": offset,
+    }
     place = {"partition": 3, "offset": offset, "at": AT + offset, "session_id": session}
     return outlay_record(Outlay(**{**told, **place, "tokens": tokens, **given}), 79)
 
@@ -348,12 +355,14 @@ def used(offset: int, tokens: float, session: str = "s1", **given: Any) -> Outgo
 TASKS = [completed("api", offset) for offset in range(20)]
 
 
-def test_a_session_that_uses_many_times_what_its_kind_takes_is_told_once_where_it_is() -> None:
+def test_a_session_that_uses_many_times_what_its_kind_takes_is_told_where_it_is() -> None:
     records = *TASKS, used(20, 1_004.9), used(21, 1_005), used(22, 9_000), used(23, 1_005, "s2")
     tallied = fold(Aggregates(), *records)
-    assert dict(tallied.events) == {"overspending": 2}
-    one, two = tallied.alerts[3]
+    assert dict(tallied.events) == {"overspending": 3}
+    one, again, two = tallied.alerts[3]
     assert (one.key, two.key, one.timestamp) == (b"s1", b"s2", 79)
+    later = orjson.loads(again.value or b"")
+    assert (later["phase"], later["episode_id"], later["records"]) == ("still_over", "s1/3/21/kind", 1)
     told = {name: value for name, value in orjson.loads(one.value or b"").items() if value is not None}
     assert told == {
         "id": "s1/3/21/overspending/kind/over",
@@ -404,7 +413,18 @@ def test_the_alerts_of_spending_are_the_same_however_runs_are_cut_and_repeated()
         for name, value in aggregates.items():
             aggregates[name] = decode_aggregate(encode_aggregate(value))
     assert found == whole
-    assert len(found) == 2
+    assert len(found) == 3
+
+
+def test_a_session_that_begins_again_is_told_again_and_one_that_is_told_now_and_then_is_remembered() -> None:
+    begins = fold(Aggregates(), *TASKS, used(20, 2_000), used(21, 9_000), used(22, 1_500))
+    phases = [orjson.loads(each.value or b"")["phase"] for each in begins.alerts[3]]
+    assert phases == ["over", "still_over", "over"]
+    others = [used(21 + number, 2_000, f"o-{number}") for number in range(60)]
+    more = [used(82 + number, 2_000, f"p-{number}") for number in range(60)]
+    tallied = fold(Aggregates(), *TASKS, used(20, 2_000), *others, used(81, 3_000), *more, used(142, 4_000))
+    told = [orjson.loads(each.value or b"") for each in tallied.alerts[3] if each.key == b"s1"]
+    assert [each["phase"] for each in told] == ["over", "still_over", "still_over"]
 
 
 def test_the_state_of_a_kind_of_which_nobody_was_told_is_as_earlier_versions_read_it() -> None:

@@ -137,6 +137,7 @@ class Outlay(NamedTuple):
         session_id, agent_id, event_id: those of the record, the last two bounded.
         tokens, cost: used by the session up to here; the cost None where nobody tells it.
         times: what the setting `spend_times_kind` is for the record.
+        number: which of the session's records that count it is.
     """
 
     task_type: str
@@ -149,6 +150,7 @@ class Outlay(NamedTuple):
     tokens: float
     cost: float | None
     times: int
+    number: int
 
     def snapshot(self) -> list[object]:
         """Return it as a JSON-able list, without the type of task."""
@@ -172,25 +174,43 @@ class Outlay(NamedTuple):
                 int() | float() as tokens,
                 None | int() | float() as cost,
                 int(times),
-            ] if all(map(is_place, (partition, offset, at, times))):
+                int(number),
+            ] if all(map(is_place, (partition, offset, at, times, number))):
                 names = session_id, agent_id, event_id
-                return cls(task_type, partition, offset, at, *names, tokens, cost, times)
+                return cls(task_type, partition, offset, at, *names, tokens, cost, times, number)
         raise ValueError("not what a session has used")
 
 
+class FirstTold(NamedTuple):
+    """That a session was told to use too much.
+
+    Attributes:
+        session: digest of its id.
+        offset, at, number: of the record that it was told with first.
+        tokens: what it had used when it was told last.
+    """
+
+    session: str
+    offset: int
+    at: int
+    number: int
+    tokens: float
+
+
 class KindExcess(NamedTuple):
-    """That a session has used many times what completed tasks of its type took."""
+    """That a session has used many times what tasks of its type took, and when it was told first."""
 
     outlay: Outlay
     limit: float
     samples: int
+    first: FirstTold
 
 
 #: So many completions say what a type of task takes.
 FEWEST_COMPLETIONS: Final = 20
 
-#: Sessions that were told, of each type of task; the newest. One that is forgotten may be told once more.
-MOST_TOLD: Final = 64
+#: Sessions of a type of task that were told and are remembered; one that is forgotten is told anew.
+MOST_TOLD: Final = 100
 
 
 class TaskNeeds(NamedTuple):
@@ -201,14 +221,14 @@ class TaskNeeds(NamedTuple):
             again.
         profile: number and sums of the completions.
         settings_version, buffer: the newest settings among them.
-        told: digests of the sessions that were told to use too much, the newest last.
+        told: the sessions that were told to use too much, in the order in which that was last.
     """
 
     positions: Mapping[int, int] = {}
     profile: TaskProfile = TaskProfile()
     settings_version: int = -1
     buffer: float = 0.0
-    told: tuple[str, ...] = ()
+    told: tuple[FirstTold, ...] = ()
 
     def plus(self, completion: Completion) -> TaskNeeds:
         """Return them with one more completion; the same when it has been counted.
@@ -232,10 +252,11 @@ class TaskNeeds(NamedTuple):
         """Return them after a session was compared with them, the same if it was before, and what is told.
 
         >>> needs = TaskNeeds(profile=TaskProfile(20, 300, 20 * 5_000 * 10_000))
-        >>> outlay = Outlay("api", 0, 7, 0, "s", "coder", "e", 60_000, None, 10)
+        >>> outlay = Outlay("api", 0, 7, 0, "s", "coder", "e", 60_000, None, 10, 3)
         >>> needs, excess = needs.compared(outlay)
-        >>> excess.limit, needs.compared(outlay._replace(offset=8, tokens=90_000))[1]
-        (50000.0, None)
+        >>> needs, again = needs.compared(outlay._replace(offset=8, tokens=90_000))
+        >>> excess.limit, excess.first.offset, again.first.offset
+        (50000.0, 7, 7)
         """
         if outlay.offset <= self.positions.get(outlay.partition, -1):
             return self, None
@@ -244,10 +265,13 @@ class TaskNeeds(NamedTuple):
         if mean is None or mean <= 0 or samples < FEWEST_COMPLETIONS or outlay.tokens < outlay.times * mean:
             return after, None
         session = digest(outlay.session_id) or ""
-        if session in self.told:
-            return after, None
-        told = (*self.told, session)[-MOST_TOLD:]
-        return after._replace(told=told), KindExcess(outlay, outlay.times * mean, samples)
+        known = next((each for each in self.told if each.session == session), None)
+        others = [each for each in self.told if each is not known]
+        if known is None or known.tokens > outlay.tokens:  # or it has begun again
+            known = FirstTold(session, outlay.offset, outlay.at, outlay.number, 0)
+        first = known._replace(tokens=outlay.tokens)
+        after = after._replace(told=(*others, first)[-MOST_TOLD:])
+        return after, KindExcess(outlay, outlay.times * mean, samples, first)
 
     def report(self, task_type: str) -> dict[str, Any]:
         """Return what `task-profiles` reports about this type of task."""
@@ -256,7 +280,7 @@ class TaskNeeds(NamedTuple):
     def snapshot(self) -> list[Any]:
         """Return them as a JSON-able list; equal needs give equal lists."""
         kept = [sorted(self.positions.items()), self.profile.snapshot(), self.settings_version, self.buffer]
-        return [FORMAT, *kept, [*self.told]] if self.told else [_WITHOUT_TOLD, *kept]
+        return [FORMAT, *kept, [[*each] for each in self.told]] if self.told else [_WITHOUT_TOLD, *kept]
 
     @classmethod
     def restore(cls, snapshot: Sequence[Any]) -> TaskNeeds:
@@ -270,7 +294,11 @@ class TaskNeeds(NamedTuple):
                 return cls(dict(positions), TaskProfile.restore(profile), version, buffer)
             case [2, positions, profile, int(version), buffer, told]:
                 return cls(
-                    dict(positions), TaskProfile.restore(profile), version, buffer, tuple(map(str, told))
+                    dict(positions),
+                    TaskProfile.restore(profile),
+                    version,
+                    buffer,
+                    tuple([FirstTold(*each) for each in told]),
                 )
             case [int(version), *_] if version not in (FORMAT, _WITHOUT_TOLD):
                 raise ValueError(f"needs have format version {version}, this program reads version {FORMAT}")

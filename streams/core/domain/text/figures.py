@@ -113,3 +113,12 @@ def rfc3339(timestamp: int) -> str:
     """
     timestamp = min(max(timestamp, _EARLIEST), _LATEST)
     return f"{datetime.fromtimestamp(timestamp // 1000, UTC):%Y-%m-%dT%H:%M:%S}.{timestamp % 1000:03}Z"
+
+
+def money(amount: float) -> str:
+    """Return an amount of money with as many digits as tell it from nothing.
+
+    >>> money(1234.5), money(0.0034), money(0)
+    ('1,234.50', '0.0034', '0.00')
+    """
+    return f"{amount:,.2f}" if not amount or abs(amount) >= 0.1 else f"{amount:.4f}"

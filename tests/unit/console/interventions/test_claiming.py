@@ -16,6 +16,7 @@ from streams.console.read_model.model import ReadModel
 from streams.control.audit import AuditRecord
 from streams.control.command import Command
 from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 from streams.kafka.stored import Stored
 from tests.unit.console.interventions.test_decided import AT, fields
 from tests.unit.console.told import Told, Topics, folded
@@ -41,8 +42,10 @@ class Log:
 class SimulatedConsole:
     """A console that reads the log some time later, and dies before or after one of its writes."""
 
-    def __init__(self, log: Log, chance: random.Random, name: str, dies_at: int | None) -> None:
-        self.log, self.chance, self.dies_at = log, chance, dies_at
+    def __init__(
+        self, log: Log, chance: random.Random, name: str, dies_at: int | None, *, refuses: bool = False
+    ) -> None:
+        self.log, self.chance, self.dies_at, self.refuses = log, chance, dies_at, refuses
         self.model, self.read = ReadModel(), 0
         self.deciding = Deciding(self.model, self, self, lambda: log.now, name)  # type: ignore[arg-type]
         self.task = asyncio.create_task(self.deciding.run())
@@ -74,6 +77,8 @@ class SimulatedConsole:
         return await self._write(Topic.CONSOLE_ACTIONS, record.key.decode(), record.fields())
 
     async def issue(self, commands: Iterable[Command]) -> list[tuple[int, int]]:
+        if self.refuses:
+            raise ConfigurationError("There is no topic session-commands.")
         return [
             await self._write(Topic.SESSION_COMMANDS, each.key.decode(), each.fields()) for each in commands
         ]
@@ -180,7 +185,7 @@ async def test_what_was_claimed_is_not_asked_for_once_the_policy_is_off_or_the_a
 
 async def test_a_loop_whose_claim_came_too_late_is_told_by_its_next_alert() -> None:
     chance, log = random.Random(1), Log()
-    log.write(Topic.INTERVENTION_POLICY, "settings", policy(per_hour=1))
+    log.write(Topic.INTERVENTION_POLICY, "settings", policy(per_hour=2))
     first = SimulatedConsole(log, chance, "one", 1)  # it dies when its claim is there
     first.deciding.on_alert(*alert(log, 1))
     await asyncio.gather(first.task, return_exceptions=True)
@@ -191,5 +196,28 @@ async def test_a_loop_whose_claim_came_too_late_is_told_by_its_next_alert() -> N
     third = SimulatedConsole(log, chance, "three", None)
     await ran(log, [third], [alert(log, 1)], chance)
     assert [each["session_id"] for each in log.commands()] == ["of e-1"]
-    [known] = decided(folded(log.records).ledger.actions.values())
-    assert known.carried is Carried.ISSUED
+    known = decided(folded(log.records).ledger.actions.values())
+    assert [each.carried for each in known] == [Carried.FAILED, Carried.ISSUED]
+
+
+async def test_who_can_never_ask_opens_the_breaker() -> None:
+    chance, log = random.Random(1), Log()
+    log.write(Topic.INTERVENTION_POLICY, "settings", policy(per_hour=3))
+    for number in range(6):
+        console = SimulatedConsole(log, chance, f"c{number}", None, refuses=True)
+        await ran(log, [console], [alert(log, 1)], chance)
+    known = decided(folded(log.records).ledger.actions.values())
+    assert [each.carried for each in known] == [Carried.FAILED] * 3 + [Carried.NOT]
+    assert known[-1].done.withheld
+
+
+async def test_a_claim_that_failed_keeps_its_place_within_the_limits() -> None:
+    chance, log = random.Random(1), Log()
+    log.write(Topic.INTERVENTION_POLICY, "settings", policy(per_hour=1))
+    first = SimulatedConsole(log, chance, "one", 1)  # it dies, or is only very slow, with its claim there
+    first.deciding.on_alert(*alert(log, 1))
+    await asyncio.gather(first.task, return_exceptions=True)
+    log.now += OLDEST_MS + 1
+    await ran(log, [SimulatedConsole(log, chance, "two", None)], [], chance)
+    await ran(log, [SimulatedConsole(log, chance, "three", None)], [alert(log, 2)], chance)
+    assert log.commands() == []

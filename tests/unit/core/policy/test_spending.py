@@ -1,5 +1,7 @@
 """What a session spends: kept only where a limit asks for it, and told to its kind now and then."""
 
+import json
+from math import isfinite
 from typing import Any
 
 from hypothesis import given
@@ -40,7 +42,7 @@ def outlays(*tokens: float, settings: DetectionSettings = DEFAULTS, **given: Any
     used, found = 0.0, []
     for offset, each in enumerate(tokens):
         used += each
-        _, _, outlay = follow_spending(Spending(), record(offset, each, **given), used, settings)
+        _, _, outlay = follow_spending(Spending(), record(offset, each, **given), offset, used, settings)
         if outlay is not None:
             found.append(outlay.tokens)
     return found
@@ -73,11 +75,14 @@ def test_the_rate_is_that_of_the_newest_five_minutes_whatever_the_order(steps: l
     state, minute, newest, kept = Spending(), START_MS // MINUTE_MS, None, dict[int, int]()
     for offset, (ahead, tokens) in enumerate(steps):
         minute += ahead
-        kept_state, _, _ = follow_spending(state, record(offset, tokens, minute * MINUTE_MS), 0, LIMITS)
+        kept_state, _, _ = follow_spending(
+            state, record(offset, tokens, minute * MINUTE_MS), offset, 0, LIMITS
+        )
         state = spending_of({SPENDING: [*(kept_state or Spending())]})  # as it is stored
-        newest = minute if newest is None else max(newest, minute)
-        if minute > newest - MINUTES:
-            kept[minute] = kept.get(minute, 0) + tokens
+        if newest is None or minute <= newest - MINUTES:
+            newest, kept = minute, {}
+        newest = max(newest, minute)
+        kept[minute] = kept.get(minute, 0) + tokens
         recent = [used for each, used in kept.items() if each > newest - MINUTES]
         assert abs(state.tokens_per_minute - sum(recent) / MINUTES) < 1e-4
         assert len(state.used) <= MINUTES
@@ -98,3 +103,37 @@ def test_who_has_no_kind_or_ends_or_is_not_compared_tells_it_nothing() -> None:
 
 def test_the_comparisons_reach_as_far_as_budgets_do() -> None:
     assert OUTLAYS[-1] >= 10**15
+
+
+def test_no_record_makes_a_state_that_cannot_be_kept() -> None:
+    state = Spending()
+    for offset, tokens in enumerate((1e308, 1e308, -1e308, 1e308)):
+        kept, found, _ = follow_spending(state, record(offset, tokens), offset, 0, LIMITS)
+        assert kept is not None
+        state = Spending(*json.loads(json.dumps(kept, allow_nan=False)))
+        assert all(isfinite(each.fields["spent"]) for each in found)
+
+
+def test_a_clock_that_was_ahead_hides_nothing() -> None:
+    stream = Stream(spend_tokens_per_minute=100_000)
+    stream.send(spends(6, 0, START_MS + 50 * MINUTE_MS))
+    phases = []
+    for number in range(1, 4):
+        outcome = stream.send(spends(500_000, number, START_MS + number * MINUTE_MS))
+        assert isinstance(outcome, Scored)
+        phases += [
+            each.fields["phase"] for each in outcome.events if each.fields["event_type"] == "overspending"
+        ]
+    assert phases == ["over"]
+
+
+def test_a_session_that_ends_while_it_overspends_says_so() -> None:
+    stream = Stream(spend_tokens_per_minute=1_000, spend_cost=5.0)
+    stream.send(spends(10_000))
+    outcome = stream.send(spends(10_000, 1, control={"is_terminal": True}))
+    assert isinstance(outcome, Scored)
+    told = [each.fields for each in outcome.events if each.fields["event_type"] == "overspending"]
+    assert [(each["rule"], each["phase"], each["records"]) for each in told] == [
+        ("tokens_per_minute", "ended", 1),
+        ("cost", "ended", 1),
+    ]

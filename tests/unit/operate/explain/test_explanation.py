@@ -68,20 +68,31 @@ def test_a_silence_says_how_long_and_what_is_usual(fields: dict[str, Any], over:
         ({"rule": "tokens_per_minute", "phase": "over"}, "uses 12,000 tokens a minute, its limit is 9,000"),
         (
             {"rule": "tokens_per_minute", "phase": "under"},
-            "uses 12,000 tokens a minute again, within its limit of 9,000",
+            "uses 12,000 tokens a minute, well below its limit of 9,000 again",
         ),
         ({"rule": "cost", "phase": "still_over"}, "has cost 12,000.00, its limit is 9,000.00"),
         (
             {"rule": "kind", "phase": "over", "samples": 21},
-            "has used 12,000 tokens, of 21 completed tasks of its type the limit is 9,000",
+            "has used 12,000 tokens, its limit by 21 completed tasks of its type is 9,000",
         ),
+        (
+            {"rule": "tokens_per_minute", "phase": "still_over", "limit": 20_000.0},
+            "still uses 12,000 tokens a minute, more than half of its limit of 20,000",
+        ),
+        ({"rule": "cost", "phase": "under", "limit": 0.0}, "has no limit of cost any more"),
+        ({"rule": "cost", "phase": "ended"}, "ended while it spent more than it may"),
+        ({"rule": "cost", "phase": "over", "limit": 0.003}, "has cost 12,000.00, its limit is 0.0030"),
         ({"rule": "of a later version", "phase": "over"}, "spends 12,000.00, its limit is 9,000.00"),
     ],
 )
 def test_who_overspends_is_told_by_how_much_and_by_what_limit(fields: dict[str, Any], words: str) -> None:
     event = {"event_type": "overspending", "spent": 12_000.0, "limit": 9_000.0, **fields}
     found = meaning(event)
-    assert (found.alert, found.over, sentence(event)) == ("overspending", fields["phase"] == "under", words)
+    assert (found.alert, found.over, sentence(event)) == (
+        "overspending",
+        fields["phase"] in ("under", "ended"),
+        words,
+    )
     assert found.news is (fields["phase"] != "still_over")
 
 
