@@ -53,8 +53,9 @@ def run(
 
     \b
     Examples:
-      eddy guard run -- claude -p --session-id {session} "Mend the build"
-      eddy guard run --session s-17 --console https://eddy:8070 --token-file t -- ./agent.sh
+      eddy guard run -- ./agent.sh {session}
+      eddy guard run --session s-17 --console https://eddy:8070 \\
+          --token-file token -- ./agent.sh
     """  # noqa: D301
     if (console is None) != (token_file is None):
         raise click.UsageError("Give --console and --token-file together.")

@@ -90,6 +90,7 @@ ALONE = {
     "guard resume": [[SESSION, "--why", NAME]],
     "guard abort": [[SESSION, "--why", NAME]],
     "guard note": [[SESSION, NAME]],
+    "guard run": [["--session", NAME, "--bootstrap-servers", "127.0.0.1:1", "--", "true"], ["--", NAME]],
     "watch": [["--policy", "FILE", "--plain"], ["--policy", "SETTINGS", "--plain"], [NAME]],
 }
 #: The words of each command that asks brokers.
