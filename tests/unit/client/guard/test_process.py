@@ -95,8 +95,9 @@ def test_an_abort_is_in_effect_once_none_is_left(tmp_path: Path, script: str, pa
 
 
 def test_the_status_is_that_of_the_program(tmp_path: Path) -> None:
-    with driven(tmp_path, "exit 7") as program:
-        assert program.says().startswith("status 7")
+    with driven(tmp_path, "until test -e {0}; do sleep 0.02; done; exit 7") as program:
+        (tmp_path / "one").touch()
+        assert program.says() == "status 7 0"
 
 
 @pytest.mark.parametrize("paused", [False, True])
