@@ -105,7 +105,10 @@ class _Program:
                     log.warning("Not all that %s runs can be stopped.", self._session.session_id)
             time.sleep(_LOOK_S)
             _reap(self._child.pid)
-        self._session.hold(level="aborted")  # if it was, nothing of it is left
+        if self._session.peek().level == "aborted":
+            self._end()  # what it left behind, too
+            if not descendants():
+                self._session.hold(level="aborted")
         return status if status >= 0 else 128 - status
 
     def _end(self) -> None:
