@@ -31,6 +31,7 @@ from streams.worker.settings_ledger import LedgerEntry
 from streams.worker.state.changelog import decode_session, encode_session, session_key
 from tests.integration.first_version import FirstVersion, Folded
 from tests.integration.judgement import judge_aggregates_of
+from tests.integration.reference_aggregates import is_across_sessions
 from tests.integration.reference_fold import (
     OUTPUT_TOPICS,
     Expected,
@@ -74,6 +75,9 @@ async def judge_upgrade(stage: Stage, first: FirstVersion) -> tuple[Verdict, Han
     changelog = await stage.read(changelog_topic(group))
     history = settings_history(changelog)
     outputs = {topic: await stage.read(topic) for topic in OUTPUT_TOPICS}
+    alerts = outputs[Topic.SESSION_ALERTS]
+    across = [stored for stored in alerts if is_across_sessions(stored)]
+    outputs[Topic.SESSION_ALERTS] = [stored for stored in alerts if not is_across_sessions(stored)]
     handover = _handover(outputs[Topic.ENRICHED])
     job = Job(codec, group=group, version=version("eddy-streams"))
     relay = _Relay(job, history, handover, outputs)
@@ -82,7 +86,7 @@ async def judge_upgrade(stage: Stage, first: FirstVersion) -> tuple[Verdict, Han
     expected = relay.expected()
     verdict = judge(expected, relay.outputs, changelog)
     verdict.repeated.update(relay.repeated)
-    await judge_aggregates_of(stage, group, codec, expected, verdict)
+    await judge_aggregates_of(stage, group, codec, expected, verdict, across)
     assert not verdict.problems, "\n".join(verdict.problems)
     return verdict, handover
 
