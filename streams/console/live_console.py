@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
 
 from aiohttp import web
 
@@ -33,8 +32,8 @@ from streams.console.workers import JobPoll
 from streams.control.audit import AuditRecord
 from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
-from streams.core.errors import EddyError
 from streams.kafka.client import Brokers
+from streams.observe.stop_signals import all_of
 
 
 @asynccontextmanager
@@ -120,21 +119,6 @@ async def live_console(
             await asyncio.gather(working, return_exceptions=True)
     finally:
         archive.close()
-
-
-async def all_of(work: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Do all of it until one part fails: a console whose policy stands still must not look well.
-
-    Raises:
-        EddyError: a part has failed for a reason that is known.
-        ExceptionGroup: it has failed otherwise.
-    """
-    try:
-        async with asyncio.TaskGroup() as group:
-            for each in work:
-                group.create_task(each)
-    except* EddyError as failed:
-        raise failed.exceptions[0] from None
 
 
 def _publisher(settings: ConsoleSettings, brokers: Brokers, codec: Codec) -> CommandPublisher:

@@ -1,10 +1,13 @@
-"""Waiting for the signal that asks a process to stop."""
+"""How a process works until a signal asks it to stop, or its work fails."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Coroutine, Iterable
 from typing import Any
+
+from streams.core.errors import EddyError
 
 
 async def until_stopped(working: asyncio.Task[None] | None = None) -> None:
@@ -22,3 +25,24 @@ async def until_stopped(working: asyncio.Task[None] | None = None) -> None:
     waiting.cancel()
     for task in done:
         task.result()
+
+
+async def all_of(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Do all of it until one part fails: a process of which a part stands still must not look well.
+
+    Raises:
+        EddyError: a part has failed for a reason that is known.
+        ExceptionGroup: it has failed otherwise.
+    """
+    try:
+        async with asyncio.TaskGroup() as group:
+            for each in work:
+                group.create_task(each)
+    except ExceptionGroup as failed:
+        # Not `except*`: Python 3.11.2 puts what is raised there into a group of its own.
+        if failed.split(EddyError)[1] is not None:
+            raise
+        first: BaseException = failed
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        raise first from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,6 +43,7 @@ from streams.formats.agent_hooks.registry import PROGRAMS
 from streams.formats.format_detection import FormatDetection
 from streams.formats.ingest.sink import SentRecord
 from streams.kafka.stored import Stored
+from streams.observe.stop_signals import all_of
 
 log = logging.getLogger(__name__)
 
@@ -169,11 +169,7 @@ class WatchSource:
             self._publish()
             await self._server.start()
             self._deciding = Deciding(self.model, self._publisher, _Folded(), self._clock)
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._logs.run())
-                tasks.create_task(self._deciding.run())
-        except* EddyError as group:
-            raise group.exceptions[0] from None
+            await all_of([self._logs.run(), self._deciding.run()])
         finally:
             await self._server.stop()
             self._journal.close()

@@ -1,11 +1,11 @@
-"""What a console does beside its pages: it ends with the first part of it that fails."""
+"""A process ends with the first part of its work that fails, and says of what."""
 
 import asyncio
 
 import pytest
 
-from streams.console.live_console import all_of
 from streams.core.errors import InfrastructureError
+from streams.observe.stop_signals import all_of
 
 
 async def for_ever(ended: list[str]) -> None:
