@@ -31,10 +31,11 @@ from streams.core.policy.routing import topic_of
 from streams.core.policy.silence import PACE, pace_of
 from streams.core.policy.spending import (
     SPENDING,
+    Excess,
     ExcessPhase,
     Measure,
     ending,
-    episode_id,
+    excess_finding,
     follow_spending,
     spending_of,
 )
@@ -385,26 +386,18 @@ def handover_event(alert: HandoverAlert) -> Event:
 
 def overspending_event(excess: KindExcess) -> Event:
     """Return the event of a session that has used many times what its kind takes."""
-    outlay = excess.outlay
-    tokens, place, first = outlay.tokens, (outlay.partition, outlay.offset), excess.first
-    fields = {
-        "phase": str(ExcessPhase.OVER if first.offset == outlay.offset else ExcessPhase.STILL_OVER),
-        "rule": str(Measure.KIND),
-        "episode_id": episode_id(outlay.session_id, outlay.partition, first.offset, Measure.KIND),
-        "spent": r4(float(tokens)),
-        "limit": r4(excess.limit),
-        "samples": excess.samples,
-        "records": outlay.number - first.number,
-        "first_offset": first.offset,
-        "first_timestamp": first.at,
-        "last_offset": outlay.offset,
-        "last_timestamp": outlay.at,
-        "tokens_since_onset": r4(tokens) if type(tokens) is float else tokens,
-        "cost_since_onset": None if outlay.cost is None else r4(outlay.cost),
-    }
+    outlay, first = excess.outlay, excess.first
+    phase = ExcessPhase.OVER if first.offset == outlay.offset else ExcessPhase.STILL_OVER
+    since = Excess(first.offset, first.at, outlay.number - first.number)
+    told = outlay.session_id, outlay, outlay.at, outlay.tokens, outlay.cost
+    spent, limit = r4(float(outlay.tokens)), r4(excess.limit)
+    finding = excess_finding(
+        phase, Measure.KIND, since, *told, spent=spent, limit=limit, samples=excess.samples
+    )
+    place = outlay.partition, outlay.offset
     about = Coordinates(outlay.session_id, outlay.agent_id, outlay.event_id, outlay.at, *place)
     # The session's own settings decided whether it contributes.
-    return event(Finding(EventKind.OVERSPENDING, fields), about, DEFAULTS)
+    return event(finding, about, DEFAULTS)
 
 
 def _by_kind(finding: Finding) -> int:

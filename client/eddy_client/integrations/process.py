@@ -190,7 +190,7 @@ def _seen(pid: int) -> tuple[int, Descendant] | None:
 
 
 def signalled(process: Descendant, number: signal.Signals) -> bool:
-    """Send a signal to a process that was seen; False if it has ended, or is somebody else's."""
+    """Send a signal, and tell whether it arrived: not if the process has ended or belongs to another user."""
     with suppress(ProcessLookupError, PermissionError), _held(process.pid) as descriptor:
         now = _seen(process.pid)
         if now is not None and now[1].began == process.began:

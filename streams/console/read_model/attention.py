@@ -334,7 +334,7 @@ _OVER: Final = tuple(f"/{phase}" for phase in (ExcessPhase.OVER, ExcessPhase.STI
 
 
 def _began(finding: FindingRow) -> int:
-    """Return when what a finding tells of began, ms by the time of the agent."""
+    """Return the time at which an excess or a silence began, in ms by the clock of the agent."""
     fields = orjson.loads(finding.body) if finding.kind == EventKind.OVERSPENDING else {}
     began = fields.get("first_timestamp")
     return began if isinstance(began, int) else finding.ts
@@ -344,7 +344,13 @@ def _excess(case: Case, control: ControlState) -> FindingRow | None:
     """Return what was told last of a session that overspends; None if it does not, or is paused."""
     if not case.findings or control.is_paused:
         return None
-    told = (each for each in case.findings.values() if each.kind == EventKind.OVERSPENDING)
+    session = case.session
+    ended = session.node_place if session.node == NodeState.IDLE else NOWHERE
+    told = (
+        each
+        for each in case.findings.values()
+        if each.kind == EventKind.OVERSPENDING and place(each.partition, each.offset) > ended
+    )
     newest = {each.rule: each for each in sorted(told, key=lambda row: (row.partition, row.offset))}
     over = [each for each in newest.values() if each.id.endswith(_OVER)]
     return max(over, key=lambda row: (row.partition, row.offset, row.id), default=None)

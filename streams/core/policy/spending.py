@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from streams.core.domain.aggregates.task_profile import Outlay
 from streams.core.domain.decision import Decision
@@ -158,9 +158,56 @@ def _outlay(decision: Decision, number: int, tokens: float, times: int) -> Outla
     )
 
 
-def episode_id(session_id: str, partition: int, offset: int, measure: Measure) -> str:
-    """Return the id of an excess: the same on all its events."""
-    return f"{session_id}/{partition}/{offset}/{measure}"
+class Place(Protocol):
+    """The record that an event of an excess is about: a decision, the last one of a session, or an outlay."""
+
+    @property
+    def partition(self) -> int:
+        """Its partition of the input."""
+
+    @property
+    def offset(self) -> int:
+        """Its offset there."""
+
+
+def excess_finding(
+    phase: ExcessPhase,
+    measure: Measure,
+    excess: Excess,
+    session_id: str,
+    place: Place,
+    at: int,
+    tokens: float,
+    cost: float | None,
+    **amounts: float,
+) -> Finding:
+    """Return what is told of an excess.
+
+    Args:
+        phase: How far it has come.
+        measure: What is too much.
+        excess: Since which record, and how many records later.
+        session_id: The session that overspends.
+        place: The record that it is told with.
+        at: Time of that record, ms.
+        tokens: What the session has used in all.
+        cost: What it has cost in all, None if that is not known.
+        amounts: What it spends, its limit, and the completed tasks it was compared with.
+    """
+    fields = {
+        "phase": str(phase),
+        "rule": str(measure),
+        "episode_id": f"{session_id}/{place.partition}/{excess.offset}/{measure}",
+        **amounts,
+        "records": excess.records,
+        "first_offset": excess.offset,
+        "first_timestamp": excess.at,
+        "last_offset": place.offset,
+        "last_timestamp": at,
+        "tokens_since_onset": r4(tokens) if type(tokens) is float else tokens,
+        "cost_since_onset": None if cost is None else r4(cost),
+    }
+    return Finding(EventKind.OVERSPENDING, fields)
 
 
 def ending(state: Spending, session_id: str, session: Session, tokens: float) -> list[Finding]:
@@ -168,20 +215,8 @@ def ending(state: Spending, session_id: str, session: Session, tokens: float) ->
     found = []
     for measure, kept in ((Measure.RATE, state.rate), (Measure.COST, state.cost)):
         if kept:
-            excess = Excess(*kept)
-            fields = {
-                "phase": str(ExcessPhase.ENDED),
-                "rule": str(measure),
-                "episode_id": episode_id(session_id, session.partition, excess.offset, measure),
-                "records": excess.records,
-                "first_offset": excess.offset,
-                "first_timestamp": excess.at,
-                "last_offset": session.offset,
-                "last_timestamp": session.timestamp,
-                "tokens_since_onset": r4(tokens) if type(tokens) is float else tokens,
-                "cost_since_onset": None,
-            }
-            found.append(Finding(EventKind.OVERSPENDING, fields))
+            told = session_id, session, session.timestamp, tokens, None
+            found.append(excess_finding(ExcessPhase.ENDED, measure, Excess(*kept), *told))
     return found
 
 
@@ -233,19 +268,6 @@ def _compared(
             phase = ExcessPhase.STILL_OVER
         else:
             return (*excess,), []
-    fields = {
-        "phase": str(phase),
-        "rule": str(measure),
-        "episode_id": episode_id(decision.session_id, decision.partition, excess.offset, measure),
-        "spent": float(spent),
-        "limit": float(limit),
-        "records": excess.records,
-        "first_offset": excess.offset,
-        "first_timestamp": excess.at,
-        "last_offset": decision.offset,
-        "last_timestamp": decision.timestamp,
-        "tokens_since_onset": r4(tokens) if type(tokens) is float else tokens,
-        "cost_since_onset": None if decision.cumulative_cost is None else r4(decision.cumulative_cost),
-    }
-    kept = () if phase is ExcessPhase.UNDER else (*excess,)
-    return kept, [Finding(EventKind.OVERSPENDING, fields)]
+    told = decision.session_id, decision, decision.timestamp, tokens, decision.cumulative_cost
+    found = excess_finding(phase, measure, excess, *told, spent=float(spent), limit=float(limit))
+    return () if phase is ExcessPhase.UNDER else (*excess,), [found]

@@ -3,6 +3,9 @@
 import pytest
 
 from streams.console.inbox import Query, page
+from streams.core.conclusion import overspending_event
+from streams.core.domain.aggregates.task_profile import Outlay, TaskNeeds, TaskProfile
+from streams.core.domain.topic import Topic
 from streams.core.pipeline import expire
 from tests.unit.console.agents import HOUR_MS, Board
 from tests.unit.console.told import MINUTE_MS, folded, published
@@ -483,3 +486,19 @@ def test_an_acknowledgement_of_one_excess_hides_no_other() -> None:
     assert of(board, "s") == ("high", "handled")
     spends(board, 0, 50.0)
     assert of(board, "s") == ("high", "needs_you")
+
+
+def test_what_a_kind_said_of_a_session_that_ended_is_not_held_against_the_next_one() -> None:
+    board = Board()
+    board.work("s", 2)
+    last = board.stream.sessions["s"]
+    outlay = Outlay("api", last.partition, last.offset, last.timestamp, "s", "a", "e", 9e5, None, 10, 2)
+    needs = TaskNeeds(profile=TaskProfile(20, 300, 20 * 5_000 * 10_000))
+    _, excess = needs.compared(outlay)
+    assert excess is not None
+    told = dict(overspending_event(excess).fields)
+    board.take(board.topics.told(Topic.SESSION_ALERTS, "s", told, board.now))
+    assert of(board, "s") == ("high", "needs_you")
+    board.work("s", 1, control={"is_terminal": True})
+    board.work("s", 2)
+    assert board.row("s") is None
