@@ -16,6 +16,7 @@ from streams.worker.options import changelog_topic
 from tests.integration.load import Sending, as_json, decision, keyed, load
 from tests.integration.reference_fold import value_of
 from tests.integration.stage import Stage, delete_topics
+from tests.integration.worker_process import PATIENCE_SECONDS, until
 from topics.plan import CreateTopic
 
 pytestmark = pytest.mark.integration
@@ -111,7 +112,15 @@ async def test_a_session_that_would_outgrow_its_changelog_sets_records_aside_and
     assert changelog in letters[0].detail
     assert len(letters) + scored == 300
     assert scored > 100
-    stored = [len(each.value or b"") for each in await stage.read(changelog) if each.key == b"sgrows"]
+    stored: list[int] = []
+
+    async def is_stored() -> bool:
+        found = [each for each in await stage.read(changelog) if each.key == b"sgrows"]
+        stored.extend(len(each.value or b"") for each in found)
+        return bool(stored)
+
+    # The states that changed are written after some seconds; a commit does not wait for them.
+    await until(is_stored, PATIENCE_SECONDS, "the state of the session", worker)
     assert most / 5 < max(stored) <= most / 4
     assert (await worker.get("/livez"))[0] == 200
 
