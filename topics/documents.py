@@ -74,7 +74,7 @@ def notify_rights(topics: Iterable[TopicSpec]) -> list[str]:
     return [
         "| resource | name | operations |",
         "|---|---|---|",
-        f"| topic | `session-alerts`, {state} | Read |",
+        f"| topic | `session-alerts`, `session-labels`, {state} | Read |",
         f"| topic | {letters}, {state} | Write |",
         "| group | `EDDY_TOPIC_PREFIX` + `EDDY_NOTIFY_GROUP` | Read |",
     ]

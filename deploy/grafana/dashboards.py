@@ -408,6 +408,10 @@ JOB_BOARD: Final = Board(
                 "Unreadable records",
                 [Query(f"sum by (topic) (eddy_console_unreadable_total{{{JOB}}})", "{{topic}}")],
             ),
+            Chart(
+                "Open breakers of the live policy",
+                [Query(f"max(eddy_console_breakers_open{{{JOB}}})", "breakers")],
+            ),
         ],
         "The notifier": [
             Chart(

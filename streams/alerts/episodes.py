@@ -35,12 +35,13 @@ class Episodes:
         """Return how many episodes are open."""
         return sum(each.open is not None for each in self._sessions.values())
 
-    def take(self, alert: Alert, read_ms: int) -> Delivery | None:
-        """Fold an alert; return what to tell of it, None if it was read before.
+    def take(self, alert: Alert, read_ms: int, *, refuted: bool = False) -> Delivery | None:
+        """Fold an alert; return what to tell of it, None if it was read before, or nobody needs to know.
 
         Args:
             alert: The next one of its partition.
             read_ms: When Kafka got it, or when it was read, ms since 1970.
+            refuted: Whether a person has said that its episode is no loop. Who was told of it hears that.
         """
         session = self._sessions.setdefault(alert.session_id, _Session(read_ms))
         if alert.id in session.ids:
@@ -54,7 +55,11 @@ class Episodes:
         known = session.open
         if known is None or known.alert.episode_id != alert.episode_id:
             known = None
+        if refuted and known is None:
+            return None
         delivery = _delivery(alert, known)
+        if refuted and delivery.step is not DeliveryStep.RESOLVE:
+            delivery = delivery._replace(step=DeliveryStep.RESOLVE, refuted=True)
         session.open = None if delivery.step is DeliveryStep.RESOLVE else delivery
         return delivery
 

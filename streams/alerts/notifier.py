@@ -18,6 +18,7 @@ from streams.alerts.sink_worker import Clocks, SinkWorker
 from streams.alerts.sinks.sink import Alert, Sink
 from streams.alerts.transport import Transport
 from streams.control.command import MalformedError
+from streams.control.label import Labels
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
@@ -89,6 +90,8 @@ class Notifier:
         self.couriers: Sequence[SinkWorker] = [
             SinkWorker(sink, transport, self._memory, clocks, metrics.requested) for sink in sinks
         ]
+        self._labels = Labels()
+        self._labels_known = asyncio.Event()
         self._episodes: dict[int, Episodes] = {}
         self._began: dict[int, SinkOffsets] = {}
         self._committed: dict[int, _Committed] = {}
@@ -121,12 +124,15 @@ class Notifier:
         """
         couriers = [asyncio.create_task(courier.run()) for courier in self.couriers]
         reading = asyncio.create_task(self._read())
+        labelling = asyncio.create_task(self._follow_labels())
         try:
-            done, _ = await asyncio.wait({reading, *couriers}, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait({reading, labelling, *couriers}, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
         finally:
+            labelling.cancel()
             await self._stop(reading, couriers)
+            await asyncio.gather(labelling, return_exceptions=True)
 
     async def _stop(self, reading: asyncio.Task[None], couriers: Sequence[asyncio.Task[None]]) -> None:
         for task in couriers:
@@ -137,6 +143,38 @@ class Notifier:
         reading.cancel()  # commits, and leaves the group
         await asyncio.gather(reading, *couriers, return_exceptions=True)
         await asyncio.gather(*(courier.close() for courier in self.couriers))
+
+    async def _follow_labels(self) -> None:
+        """Learn what people say of episodes, for as long as it runs.
+
+        Where this cannot be read, there are alerts all the same: then every one is told.
+        """
+        place, why = (self._brokers.topic(Topic.SESSION_LABELS), 0), ""
+        try:
+            if await self._brokers.partition_counts([place[0]]):
+                await self._take_labels(place)
+            why = f"the brokers have no topic {place[0]}."
+        except InfrastructureError as error:
+            why = str(error)
+        log.warning("Labels are not known, and alerts are told whatever people said of them: %s", why)
+        self._labels_known.set()
+        await asyncio.Event().wait()  # the others go on
+
+    async def _take_labels(self, place: tuple[str, int]) -> None:
+        async with contextlib.aclosing(self._brokers.tail({place: 0})) as tail:
+            while True:
+                for _, stored in await anext(tail):
+                    self._labels.take(stored.key, stored.value)
+                if place in tail.ends and tail.positions[place] >= tail.ends[place]:
+                    self._labels_known.set()
+
+    async def _labels_read(self) -> None:
+        """Wait until the labels are known, or a refuted episode would be told once more."""
+        while not self._labels_known.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_AGAIN_S):
+                    await self._labels_known.wait()
+            self.polled_s = self._clocks.elapsed_s()
 
     async def _read(self) -> None:
         timeout_s = self._settings.session_timeout_s
@@ -171,6 +209,7 @@ class Notifier:
         The episodes that are open there follow from the alerts before. Brokers that are away are waited for.
         """
         while True:
+            await self._labels_read()
             try:
                 marks = await self._memory.load(partition)
                 if committed is None:
@@ -230,7 +269,8 @@ class Notifier:
         await self._prepare(batch)
         for stored in batch:
             if (alert := self._alert(stored)) is not None:
-                episodes.take(alert, stored.timestamp)
+                refuted = self._labels.refuted(alert.episode_id, stored.timestamp)
+                episodes.take(alert, stored.timestamp, refuted=refuted)
         # History may take longer than a notifier may be silent.
         self.polled_s = self._clocks.elapsed_s()
 
@@ -250,8 +290,10 @@ class Notifier:
             episodes = self._episodes.get(stored.partition)
             if episodes is None or (alert := self._alert(stored)) is None:
                 continue
-            delivery = episodes.take(alert, max(now_ms, stored.timestamp))
-            self._metrics.read(alert.kind, is_new=delivery is not None)
+            read_ms = max(now_ms, stored.timestamp)
+            refuted = self._labels.refuted(alert.episode_id, read_ms)
+            delivery = episodes.take(alert, read_ms, refuted=refuted)
+            self._metrics.read(alert.kind, is_new=refuted or delivery is not None)
             if delivery is not None:
                 for courier in self.couriers:
                     courier.outbox.add(delivery, now)

@@ -67,6 +67,7 @@ class FollowerReadings:
         seconds: Time that folding took, in seconds.
         begun: whether the brokers have told where the topics end.
         silent_ms: for how long brokers have not answered about alerts or commands; None if they do.
+        breakers: how many breakers of the live policy are open: of it, of rules, of agents.
     """
 
     lag: Mapping[str, int] = field(default_factory=dict)
@@ -75,6 +76,7 @@ class FollowerReadings:
     seconds: float = 0.0
     begun: bool = True
     silent_ms: int | None = None
+    breakers: int = 0
 
 
 class Board(Protocol):

@@ -37,6 +37,7 @@ from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
+from streams.core.policy.intervention import Mode, Policy
 
 _TABS: Final = (
     (Tab.NEEDS_YOU, "Needs you"),
@@ -155,10 +156,7 @@ class LiveBoard:
             ],
             "groups": found.get("groups"),
             "summary": _summary(found, self._currency),
-            "breakers": open_breakers(
-                decided(row for row in self.model.ledger.actions.values() if row.result == WITHHELD),
-                in_force(policy_versions(self.model.ledger.versions.values())).version,
-            ),
+            "breakers": self._breakers(self._policy().version),
             "stale": "not known" in found["empty"]["sentence"],
             "empty_title": title,
             "empty_text": text,
@@ -269,7 +267,7 @@ class LiveBoard:
 
     def readings(self) -> FollowerReadings:
         """Return how far the reading is."""
-        intake = self.feed.intake
+        intake, policy = self.feed.intake, self._policy()
         return FollowerReadings(
             {str(topic): count for topic, count in self.feed.lag().items()},
             {str(topic): count for topic, count in intake.records.items()},
@@ -277,7 +275,15 @@ class LiveBoard:
             intake.seconds,
             self.feed.begun,
             self.feed.silent_ms(*_PROMPT),
+            len(self._breakers(policy.version)) if policy.mode is Mode.LIVE else 0,
         )
+
+    def _policy(self) -> Policy:
+        return in_force(policy_versions(self.model.ledger.versions.values()))
+
+    def _breakers(self, version: int) -> Mapping[str, str]:
+        held_back = (row for row in self.model.ledger.actions.values() if row.result == WITHHELD)
+        return open_breakers(decided(held_back), version)
 
     async def archived(self, table: RowTable, rest: str, values: Sequence[Value]) -> list[Row]:
         """Return rows of a table that may no longer be in memory."""

@@ -8,6 +8,7 @@
 | eddy_console_unreadable_total | topic | records that were passed over |
 | eddy_console_connections | | browsers that listen |
 | eddy_console_tick_seconds | | the longest time that the views of all browsers took |
+| eddy_console_breakers_open | | open breakers of the live policy: its own, of rules, of agents |
 
 The client adds ``process_...``: memory, CPU, open files and the start of the process.
 """
@@ -59,6 +60,7 @@ class ConsoleMetrics(Collector):
         yield GaugeMetricFamily("eddy_console_connections", "Browsers that listen.", value=listening)
         slowest = self._live.slowest_s if self._live is not None else 0.0
         yield GaugeMetricFamily("eddy_console_tick_seconds", "Longest tick.", value=slowest)
+        yield GaugeMetricFamily("eddy_console_breakers_open", "Breakers of the policy.", value=found.breakers)
 
 
 def unready(found: FollowerReadings) -> str | None:

@@ -73,6 +73,44 @@ class Label:
         )
 
 
+class Labels:
+    """The newest label of each subject, record by record.
+
+    Attributes:
+        known: The newest label, by subject.
+        unreadable: How many records could not be read.
+
+    >>> labels = Labels()
+    >>> said = {"subject": "e", "session_id": "s", "label": "not_a_loop", "at": 7, "who": "kim"}
+    >>> labels.take(b"e", orjson.dumps(said))
+    >>> labels.refuted("e", 6), labels.refuted("e", 7), labels.refuted(None, 7)
+    (False, True, False)
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[str, Label] = {}
+        self.unreadable = 0
+
+    def take(self, key: bytes | None, value: bytes | None) -> None:
+        """Fold the next record of `session-labels`; a value of None takes back."""
+        if value is None:
+            self.known.pop((key or b"").decode("utf-8", "replace"), None)
+            return
+        try:
+            fields = orjson.loads(value)
+            label = Label.of(fields if isinstance(fields, dict) else {})
+        except (orjson.JSONDecodeError, MalformedError):
+            self.unreadable += 1
+            return
+        if label.label in tuple(LabelWord):
+            self.known[label.subject] = label
+
+    def refuted(self, subject: str | None, at: int) -> bool:
+        """Tell whether somebody had said by then, ms since 1970, that it is no loop."""
+        said = self.known.get(subject or "")
+        return said is not None and said.label == LabelWord.NOT_A_LOOP and said.at <= at
+
+
 class ReadLabels(NamedTuple):
     """The labels that count, and how many records could not be read."""
 
@@ -91,18 +129,7 @@ def labels_in(records: Iterable[tuple[bytes | None, bytes | None]]) -> ReadLabel
     >>> [each.label for each in read.labels]
     ['not_a_loop']
     """
-    found: dict[str, Label] = {}
-    unreadable = 0
+    labels = Labels()
     for key, value in records:
-        if value is None:
-            found.pop((key or b"").decode("utf-8", "replace"), None)
-            continue
-        try:
-            fields = orjson.loads(value)
-            label = Label.of(fields if isinstance(fields, dict) else {})
-        except (orjson.JSONDecodeError, MalformedError):
-            unreadable += 1
-            continue
-        if label.label in tuple(LabelWord):
-            found[label.subject] = label
-    return ReadLabels(tuple(found.values()), unreadable)
+        labels.take(key, value)
+    return ReadLabels(tuple(labels.known.values()), labels.unreadable)

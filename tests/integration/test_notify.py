@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import itertools
 from typing import Any
 
 import pytest
@@ -194,6 +195,28 @@ async def test_a_second_notifier_takes_over(stage: Stage, receiver: Receiver) ->
     await put(stage, *(fields("recovered", 24, session=f"s-{number}") for number in range(4)))
     ends = {f"s-{number}/0/24/loop_episode/recovered" for number in range(4)}
     await until(lambda: ends <= set(receiver.ids()), PATIENCE_SECONDS, "the ends", second)
+
+
+async def test_who_was_told_of_a_loop_hears_that_a_person_says_it_is_none(
+    stage: Stage, receiver: Receiver
+) -> None:
+    notifier = await notifying(stage, receiver).ready()
+    await put(stage, fields(session="s-1"), fields(session="s-2"))
+    await receiver.has(2)
+    await stage.command("label", "s-1", "not-a-loop", "--bootstrap-servers", stage.broker.bootstrap)
+
+    async def resolved() -> bool:
+        # The label comes by another topic than the alerts, so one that goes on may be the first to meet it.
+        offset = next(offsets)
+        await put(stage, *(fields("still_open", offset, session=each) for each in ("s-1", "s-2")))
+        found = [each.body["data"] for each in receiver.taken]
+        return ("s-1", "resolve") in {(each["session_id"], each["step"]) for each in found}
+
+    offsets = itertools.count(16)
+    await until(resolved, PATIENCE_SECONDS, "the end of what is no loop", notifier)
+    told = [each.body["data"] for each in receiver.taken if each.body["data"]["step"] == "resolve"]
+    assert [each["session_id"] for each in told] == ["s-1"]
+    assert told[0]["summary"].startswith("coder-19 does not loop, a person says.")
 
 
 async def test_a_sink_that_is_away_keeps_no_other_from_its_alerts_and_repeats_none_to_them(

@@ -109,11 +109,15 @@ class EpisodeReference(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """One alert on its way to the sinks. Its id is that of the alert, however often it is sent."""
+    """One alert on its way to the sinks. Its id is that of the alert, however often it is sent.
+
+    A step is `refuted` if it resolves what goes on, because somebody said that it is no loop.
+    """
 
     step: DeliveryStep
     alert: Alert
     reference: EpisodeReference
+    refuted: bool = False
 
     @property
     def id(self) -> str:

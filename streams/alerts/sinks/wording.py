@@ -148,6 +148,8 @@ def _state(delivery: Delivery) -> str:
     alert = delivery.alert
     does = "waiting in vain" if alert.fields.get("rule") == _WAITING else "looping"
     match delivery.step:
+        case DeliveryStep.RESOLVE if delivery.refuted:
+            return "does not loop, a person says"
         case DeliveryStep.RESOLVE:
             return _ENDS.get(str(alert.fields.get("reason")), "is out of the loop")
         case DeliveryStep.UPDATE:

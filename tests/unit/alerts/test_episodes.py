@@ -61,6 +61,30 @@ def test_what_is_told_of_an_episode_keeps_its_first_rule_and_remembers_the_level
     assert last.reference == EpisodeReference(NOW_MS, "R1", Level.WARNING)
 
 
+def test_who_was_told_of_an_episode_hears_once_that_a_person_says_it_is_no_loop() -> None:
+    episodes = Episodes()
+    episodes.take(alert(), NOW_MS)
+    said = episodes.take(alert("still_open", 16), NOW_MS, refuted=True)
+    assert said is not None
+    assert (said.step, said.refuted) == (DeliveryStep.RESOLVE, True)
+    assert episodes.take(alert("still_open", 26), NOW_MS, refuted=True) is None
+    assert episodes.take(alert("recovered", 36), NOW_MS, refuted=True) is None
+    assert list(episodes.open()) == []
+
+
+def test_of_an_episode_that_was_refuted_before_anybody_was_told_nobody_hears() -> None:
+    assert Episodes().take(alert(), NOW_MS, refuted=True) is None
+
+
+def test_an_episode_whose_label_was_taken_back_is_told_again() -> None:
+    episodes = Episodes()
+    episodes.take(alert(), NOW_MS)
+    episodes.take(alert("still_open", 16), NOW_MS, refuted=True)
+    said = episodes.take(alert("still_open", 26), NOW_MS)
+    assert said is not None
+    assert said.step is DeliveryStep.TRIGGER
+
+
 def test_an_event_without_an_episode_stands_alone() -> None:
     event = {"event_type": "divergence_suspected", "episode_id": None, "level": None}
     assert steps(alert("", 5, **event), alert("", 6, **event)) == [DeliveryStep.NOTICE, DeliveryStep.NOTICE]

@@ -35,6 +35,27 @@ from tests.unit.alerts.test_sink_worker import Wire
 END = 70
 
 
+class LabelTail:
+    """The labels at once, then none."""
+
+    def __init__(self, labels: list[Stored]) -> None:
+        place = (Topic.SESSION_LABELS.value, 0)
+        self.positions, self.ends = {place: 0}, {place: len(labels)}
+        self._labels = labels
+
+    async def __anext__(self) -> list[tuple[str, Stored]]:
+        [place] = self.positions
+        if self.positions[place] and not self._labels:
+            await asyncio.Event().wait()
+        await asyncio.sleep(0)
+        found, self._labels = self._labels, []
+        self.positions[place] = self.ends[place]
+        return [(place[0], each) for each in found]
+
+    async def aclose(self) -> None:
+        pass
+
+
 class Group:
     """Its one member, and the brokers: what happens while the member waits for them is up to a test."""
 
@@ -45,6 +66,7 @@ class Group:
         self.partitions = partitions
         self.remembered: dict[int, Mapping[str, Any]] = {}
         self.records: list[Stored] = []
+        self.labels: list[Stored] = []
         self.before_loss: Callable[[], Awaitable[None]] | None = None
         self.lost: Callable[[int], None] = lambda _: None
         self.begun: list[tuple[int, int]] = []
@@ -85,6 +107,13 @@ class Group:
         return True
 
     # -- the brokers
+
+    async def partition_counts(self, topics: Iterable[str]) -> dict[str, int]:
+        return dict.fromkeys(topics, 1)
+
+    def tail(self, places: Mapping[tuple[str, int], int]) -> LabelTail:
+        assert list(places) == [(Topic.SESSION_LABELS, 0)]
+        return LabelTail(self.labels)
 
     def topic(self, topic: Topic) -> str:
         return topic.value
@@ -306,6 +335,36 @@ async def test_what_begins_is_told_and_that_it_is_over_opens_nothing(
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     assert [each.split(b"/")[-1] for each in wire.sent] == told
+
+
+async def test_labels_are_known_before_the_first_alert_and_what_they_refute_is_not_told(
+    notifying: Notifying,
+) -> None:
+    group, wire = Group({0: 5}), Wire()
+    notifier = notifying(group, wire=wire)
+    encoder = Codec.bundled().encoder(f"{Topic.SESSION_ALERTS}-value")
+    alerts = [fields("opened", 6, session="s-1"), fields("opened", 7, session="s-2")]
+    group.records = [
+        Stored(0, offset, NOW_MS, b"s", encoder.encode(alert), list(encoder.headers))
+        for offset, alert in enumerate(alerts, 6)
+    ]
+    said = {
+        "subject": alerts[0]["episode_id"],
+        "session_id": "s-1",
+        "label": "not_a_loop",
+        "at": 1,
+        "who": "kim",
+    }
+    group.labels = [
+        Stored(0, 0, NOW_MS, b"?", b"no label", []),
+        Stored(0, 1, NOW_MS, str(said["subject"]).encode(), json.dumps(said).encode(), []),
+    ]
+    running = asyncio.create_task(notifier.run())
+    await group.polled_enough.wait()
+    await asyncio.gather(*(courier.settled() for courier in notifier.couriers))
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert [each.split(b"/")[0] for each in wire.sent] == [b"s-2"]
 
 
 _LIMITS: Mapping[str, Any] = {"limit_ms": 1, "rule": "cost", "spent": 6.0, "limit": 5.0}

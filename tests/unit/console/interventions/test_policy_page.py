@@ -86,6 +86,14 @@ async def test_an_open_breaker_heads_the_inbox_until_a_version_is_published_agai
             assert "The breaker of" not in await reader.page(path)
 
 
+async def test_prometheus_is_told_of_an_open_breaker_if_the_policy_is_live(tmp_path: Path) -> None:
+    held_back = [decision(topics := Topics(), "a"), decision(topics, "b", "its limit")]
+    for mode, counted in (("live", 1), ("dry_run", 0)):
+        records = [published(topics, mode=mode), *held_back]
+        async with following(tmp_path / mode, records, NOW) as reader:
+            assert f"eddy_console_breakers_open {counted}.0\n" in await reader.page("/metrics")
+
+
 async def test_a_viewer_sees_the_document_in_force_and_no_form(tmp_path: Path) -> None:
     async with following(tmp_path, [published(Topics())], NOW, viewer=True) as reader:
         page = await reader.page("/policy")
