@@ -7,6 +7,18 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from topics.catalogue import Role, TopicSpec
+from topics.rights import (
+    ResourceKind,
+    Right,
+    bridge_rights,
+    guard_rights,
+    http_guard_rights,
+    notifier_rights,
+    operator_rights,
+    redrive_rights,
+    viewer_rights,
+    worker_rights,
+)
 
 RIGHTS_DOCUMENT = "docs/exactly-once.md"
 BRIDGE_DOCUMENT = "docs/bridge.md"
@@ -17,79 +29,52 @@ TOPICS_DOCUMENT = "docs/getting-started.md"
 _DAY_MS = 24 * 60 * 60 * 1000
 
 
+_JOB = "EDDY_TOPIC_PREFIX + EDDY_APPLICATION_ID"
+"""Names that settings make are written as sums of them."""
+
+_HEAD = ("| resource | name | operations |", "|---|---|---|")
+
+
 def rights(topics: Iterable[TopicSpec]) -> list[str]:
     """Return the table of the rights that a worker needs, as lines of Markdown."""
+    return [*_HEAD, *map(_row, worker_rights(topics, _JOB, f"{_JOB} + -"))]
+
+
+def _bridge(topics: Iterable[TopicSpec]) -> list[str]:
+    own = f"{_JOB} + -bridge"
+    return [*_HEAD, *map(_row, bridge_rights(topics, own, f"{own} + -"))]
+
+
+def _notifier(topics: Iterable[TopicSpec]) -> list[str]:
+    return [*_HEAD, *map(_row, notifier_rights(topics, "EDDY_TOPIC_PREFIX + EDDY_NOTIFY_GROUP"))]
+
+
+def _control(topics: Iterable[TopicSpec]) -> list[str]:
+    """Return the table of the rights of a console, of commands and of a guard, as lines of Markdown."""
     named = tuple(topics)
-    read = _names(named, Role.INPUT, Role.SETTINGS)
-    written = _names(named, Role.OUTPUT, Role.AGGREGATE, Role.DEAD_LETTERS)
-    own = "`EDDY_TOPIC_PREFIX` + `EDDY_APPLICATION_ID`"
-    return _rights(read, written, group=own, prefix=f"{own} + `-`")
-
-
-def bridge_rights(topics: Iterable[TopicSpec]) -> list[str]:
-    """Return the table of the rights that a bridge needs, as lines of Markdown."""
-    source, letters = (topic for topic in topics if topic.role is Role.BRIDGE)
-    own = "`EDDY_TOPIC_PREFIX` + `EDDY_APPLICATION_ID` + `-bridge`"
-    written = f"`decision-logs`, `{letters.name}`"
-    return _rights(f"`{source.name}`", written, group=own, prefix=f"{own} + `-`")
-
-
-def control_rights(topics: Iterable[TopicSpec]) -> list[str]:
-    """Return the table of the rights of a console, of `eddy session` and of a guard, as lines of Markdown."""
-    named = tuple(topics)
-    commands, acks, actions, policy, labels = (
-        f"`{each.name}`" for each in named if each.role is Role.CONTROL
-    )
-    settings = _names(named, Role.SETTINGS)
-    unread = [each for each in named if f"`{each.name}`" != labels]
-    read = _names(unread, *(role for role in Role if role not in {Role.BRIDGE, Role.NOTIFY, Role.INTERNAL}))
-    source = _names(named, Role.INPUT)
-    redriven = _names(named, Role.TOOL)
-    group = "`EDDY_TOPIC_PREFIX` + `EDDY_APPLICATION_ID`"
+    commands, acks, actions, _, labels = (each.name for each in named if each.role is Role.CONTROL)
+    topic, read, write = ResourceKind.TOPIC, ("Read",), ("Write",)
+    needed: Mapping[str, Iterable[Right]] = {
+        "a console of viewers": viewer_rights(named, _JOB),
+        "a console of operators, besides": operator_rights(named),
+        "a console that redrives, besides": redrive_rights(named),
+        "a console for guards that use HTTP, besides": http_guard_rights(named),
+        "eddy session": [Right(topic, (commands, actions), write), Right(topic, (commands, acks), read)],
+        "eddy label": [Right(topic, (actions, labels), write), Right(topic, ("session-alerts",), read)],
+        "eddy evaluate --labels": [Right(topic, (labels,), read)],
+        "a guard that uses Kafka": guard_rights(named),
+    }
     return [
         "| for | resource | name | operations |",
         "|---|---|---|---|",
-        f"| a console of viewers | topic | {read} | Read |",
-        f"| a console of viewers | group | {group} | Describe |",
-        (
-            "| a console of operators, besides | topic "
-            f"| {commands}, {actions}, {policy}, {labels}, {settings} | Write |"
-        ),
-        f"| a console that redrives, besides | topic | {source}, {redriven} | Write |",
-        f"| a console for guards that use HTTP, besides | topic | {acks} | Write |",
-        f"| eddy session | topic | {commands}, {actions} | Write |",
-        f"| eddy session | topic | {commands}, {acks} | Read |",
-        f"| eddy label | topic | {actions}, {labels} | Write |",
-        "| eddy label | topic | `session-alerts` | Read |",
-        f"| eddy evaluate --labels | topic | {labels} | Read |",
-        f"| a guard that uses Kafka | topic | {commands}, {acks} | Read |",
-        f"| a guard that uses Kafka | topic | {acks} | Write |",
+        *(f"| {who} {_row(right)}" for who, each in needed.items() for right in each),
     ]
 
 
-def notify_rights(topics: Iterable[TopicSpec]) -> list[str]:
-    """Return the table of the rights that a notifier needs, as lines of Markdown."""
-    named = tuple(topics)
-    letters, state = (f"`{each.name}`" for each in named if each.role is Role.NOTIFY)
-    return [
-        "| resource | name | operations |",
-        "|---|---|---|",
-        f"| topic | `session-alerts`, `session-labels`, {state} | Read |",
-        f"| topic | {letters}, {state} | Write |",
-        "| group | `EDDY_TOPIC_PREFIX` + `EDDY_NOTIFY_GROUP` | Read |",
-    ]
-
-
-def _rights(read: str, written: str, *, group: str, prefix: str) -> list[str]:
-    return [
-        "| resource | name | operations |",
-        "|---|---|---|",
-        f"| topic | {read} | Read |",
-        f"| topic | {written} | Write, DescribeConfigs |",
-        f"| topic, prefixed | {prefix} | Read, Write, DescribeConfigs |",
-        f"| group | {group} | Read |",
-        f"| transactional id, prefixed | {prefix} | Write, Describe |",
-    ]
+def _row(right: Right) -> str:
+    kind = "transactional id" if right.kind is ResourceKind.TRANSACTIONAL_ID else right.kind
+    names = ", ".join(f"`{each.replace(' + ', '` + `')}`" for each in right.names)
+    return f"| {kind}{', prefixed' if right.prefixed else ''} | {names} | {', '.join(right.operations)} |"
 
 
 def topic_table(topics: Iterable[TopicSpec]) -> list[str]:
@@ -110,9 +95,9 @@ def topic_table(topics: Iterable[TopicSpec]) -> list[str]:
 _TABLES: Mapping[str, tuple[str, Callable[[Iterable[TopicSpec]], list[str]]]] = MappingProxyType(
     {
         RIGHTS_DOCUMENT: ("rights of a worker", rights),
-        BRIDGE_DOCUMENT: ("rights of a bridge", bridge_rights),
-        CONTROL_DOCUMENT: ("rights of the control loop", control_rights),
-        NOTIFY_DOCUMENT: ("rights of a notifier", notify_rights),
+        BRIDGE_DOCUMENT: ("rights of a bridge", _bridge),
+        CONTROL_DOCUMENT: ("rights of the control loop", _control),
+        NOTIFY_DOCUMENT: ("rights of a notifier", _notifier),
         TOPICS_DOCUMENT: ("topics", topic_table),
     }
 )
@@ -136,10 +121,6 @@ def renewed(path: str, document: str, topics: Iterable[TopicSpec]) -> str:
     if places != 1:
         raise ValueError(f"{path} has the marks of the table '{name}' {places} times, 1 is needed")
     return text
-
-
-def _names(topics: Iterable[TopicSpec], *roles: Role) -> str:
-    return ", ".join(f"`{topic.name}`" for topic in topics if topic.role in roles)
 
 
 def _kinds(topic: TopicSpec) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import click
 
+from streams.alerts.settings import NotifySettings
 from streams.cli.command_group import CommandGroup
 from streams.cli.text.screen import echo, echo_lines
 from streams.cli.variables import brokers_option
@@ -16,8 +17,19 @@ from streams.kafka.client import connect
 from streams.kafka.topic_identity import job_topics
 from streams.observe.settings import TopicSettings, load
 from streams.worker.endpoints import connection
-from topics.catalogue import Catalogue
+from topics.catalogue import Catalogue, TopicSpec
+from topics.export import Users, strimzi, terraform
 from topics.plan import Change, CreateTopic, Refused, plan, render
+from topics.rights import (
+    bridge_rights,
+    guard_rights,
+    http_guard_rights,
+    notifier_rights,
+    operator_rights,
+    redrive_rights,
+    viewer_rights,
+    worker_rights,
+)
 
 
 async def compare(settings: TopicSettings, *, carry_out: bool) -> tuple[tuple[Change, ...], str]:
@@ -75,10 +87,20 @@ def topics() -> None:
     """
 
 
+_REPLICAS = click.option(
+    "--replicas", type=click.IntRange(1, 10), help="Replicas of every topic [EDDY_REPLICAS, 3]."
+)
+
+
+def _counts(command: Callable[..., None]) -> Callable[..., None]:
+    partitions = click.option(
+        "--partitions", type=click.IntRange(1), help="Partitions of the session topics [EDDY_PARTITIONS, 8]."
+    )
+    return partitions(_REPLICAS(command))
+
+
 def _sizes(command: click.Command) -> click.Command:
-    command = click.option(
-        "--replicas", type=click.IntRange(1, 10), help="Replicas of every topic [EDDY_REPLICAS, 3]."
-    )(command)
+    command = _REPLICAS(command)
     command = click.option(
         "--partitions",
         type=click.IntRange(1),
@@ -117,6 +139,69 @@ def apply_command(bootstrap_servers: str | None, partitions: int | None, replica
     If one change has to be refused, nothing is changed and the exit status is 1.
     """
     _run(bootstrap_servers, partitions, replicas, carry_out=True)
+
+
+@topics.command("export")
+@click.option(
+    "--strimzi", "form", flag_value="strimzi", help="As KafkaTopic and KafkaUser of Strimzi, in YAML."
+)
+@click.option("--terraform", "form", flag_value="terraform", help="For the provider Mongey/kafka, in JSON.")
+@click.option("--cluster", metavar="NAME", help="With --strimzi: the Kafka resource that it is for.")
+@click.option(
+    "--authentication",
+    type=click.Choice(["scram-sha-512", "tls", "tls-external"]),
+    default="scram-sha-512",
+    show_default=True,
+    help="With --strimzi: how its users log in.",
+)
+@_counts
+def export_command(
+    *,
+    form: str | None,
+    cluster: str | None,
+    authentication: str,
+    partitions: int | None,
+    replicas: int | None,
+) -> None:
+    """Print the topics, and what each process may do, for those who declare theirs. It asks no broker.
+
+    There is a user each for workers, the bridge, the notifier, the console and guards. `eddy topics plan`
+    says afterwards whether the brokers have what is needed.
+
+    \b
+    Examples:
+      eddy topics export --strimzi --cluster kafka > eddy-topics.yaml
+      eddy topics export --terraform > eddy.tf.json
+    """  # noqa: D301
+    if form is None:
+        raise click.UsageError("Give --strimzi or --terraform.")
+    if form == "strimzi" and not cluster:
+        raise click.UsageError("Give --cluster: the name of the Kafka resource.")
+    settings = load(TopicSettings, partitions=partitions, replicas=replicas)
+    found = _wanted(settings, settings.partitions, None).topics
+    users = _users(found, settings.job, load(NotifySettings).group)
+    if form == "strimzi":
+        text = strimzi(found, users, cluster or "", authentication)
+    else:
+        text = terraform(found, users)
+    echo_lines(text.splitlines())
+
+
+def _users(found: Sequence[TopicSpec], job: str, notifiers: str) -> Users:
+    bridge = f"{job}-bridge"
+    console = [
+        viewer_rights(found, job),
+        operator_rights(found),
+        redrive_rights(found),
+        http_guard_rights(found),
+    ]
+    return {
+        f"{job}-worker": worker_rights(found, job, f"{job}-"),
+        bridge: bridge_rights(found, bridge, f"{bridge}-"),
+        f"{job}-notifier": notifier_rights(found, notifiers),
+        f"{job}-console": [right for rights in console for right in rights],
+        f"{job}-guard": guard_rights(found),
+    }
 
 
 _sizes(plan_command)

@@ -81,6 +81,7 @@ ALONE = {
         [NAME],
     ],
     "settings": [[], ["--json"], [NAME]],
+    "topics export": [["--strimzi", "--cluster", NAME], ["--terraform"], [NAME]],
     "hook": [[], [NAME]],
     "guard install": [["claude-code", "--yes"], ["opencode", "--project", "--yes"], [NAME]],
     "guard uninstall": [["claude-code", "--yes"], [NAME]],

@@ -1,6 +1,9 @@
 """`eddy topics`, as far as no broker is needed."""
 
+import json
+
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from streams.cli import main
@@ -31,6 +34,39 @@ def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     result = eddy("plan")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "EDDY_REPLICAS" in result.stderr
+
+
+def test_an_export_asks_no_broker_and_has_a_user_for_each_process() -> None:
+    result = eddy("export", "--strimzi", "--cluster", "kafka", "--partitions", "4")
+    assert (result.exit_code, result.stderr) == (0, "")
+    found = list(yaml.safe_load_all(result.stdout))
+    users = {each["metadata"]["name"] for each in found if each["kind"] == "KafkaUser"}
+    assert users == {f"eddy-{each}" for each in ("worker", "bridge", "notifier", "console", "guard")}
+    partitions = {each["spec"]["partitions"] for each in found if each["kind"] == "KafkaTopic"}
+    assert partitions == {1, 4}
+
+
+def test_an_export_for_terraform_follows_the_names_of_the_installation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("EDDY_TOPIC_PREFIX", "staging.")
+    monkeypatch.setenv("EDDY_NOTIFY_GROUP", "pages")
+    document = json.loads(eddy("export", "--terraform").stdout)
+    topics = {each["name"] for each in document["resource"]["kafka_topic"].values()}
+    assert {"staging.decision-logs", "staging.eddy-sessions-changelog"} <= topics
+    groups = {
+        each["resource_name"]
+        for each in document["resource"]["kafka_acl"].values()
+        if each["resource_type"] == "Group"
+    }
+    assert groups == {"staging.eddy", "staging.eddy-bridge", "staging.pages"}
+
+
+@pytest.mark.parametrize(("words", "missing"), [((), "--strimzi"), (("--strimzi",), "--cluster")])
+def test_an_export_says_what_it_lacks(words: tuple[str, ...], missing: str) -> None:
+    result = eddy("export", *words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert missing in result.stderr
 
 
 def test_nothing_is_done_by_the_group_alone() -> None:
