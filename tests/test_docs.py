@@ -68,7 +68,8 @@ OPTION = re.compile(r"(?<![\w?-])--[a-z][a-z-]+")
 #: Modules and packages that only one command uses.
 OWNERS = {
     "demo": "demo",
-    "broker": "demo",
+    "broker": "broker",
+    "send": "send",
     "detect": "detect",
     "report": "detect",
     "rejections": "detect",

@@ -28,6 +28,7 @@ from streams.kafka.client import Brokers
 from streams.kafka.connection import Connection
 from streams.kafka.group_reader import GroupReader, group_reader
 from streams.kafka.stored import Stored
+from streams.observe.stop_signals import all_of
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,8 @@ _FORGET_S: Final = 600.0
 _KEEP_AGAIN_S: Final = 86_400.0
 """`notify-state` drops what nobody has written for a month."""
 _LAST_S: Final = 10.0
+_AT_ONCE: Final = 8
+"""Partitions that begin side by side; each has some connections meanwhile."""
 _HOUR_MS: Final = 3_600_000
 _CHUNK: Final = 1_000
 #: The one phase of these kinds that is told: an end is good news, and would open an incident of its own.
@@ -191,8 +194,8 @@ class Notifier:
     async def _follow(self, reader: GroupReader) -> None:
         committed_s = self._clocks.elapsed_s()
         while True:
-            for partition, committed in reader.given.items():
-                await self._begin(reader, partition, committed)
+            if given := reader.given:
+                await self._begin_all(reader, given)
             reader.hold(held=any(each.outbox.waiting >= MOST_WAITING for each in self.couriers))
             await self._take(reader, await reader.poll())
             self.polled_s = self._clocks.elapsed_s()
@@ -202,6 +205,16 @@ class Notifier:
             self._forget()
 
     # -- a partition begins and goes
+
+    async def _begin_all(self, reader: GroupReader, given: Mapping[int, int | None]) -> None:
+        """Begin with several partitions at once: each waits for brokers half a dozen times."""
+        seats = asyncio.Semaphore(_AT_ONCE)
+
+        async def begin(partition: int, committed: int | None) -> None:
+            async with seats:
+                await self._begin(reader, partition, committed)
+
+        await all_of(begin(partition, committed) for partition, committed in given.items())
 
     async def _begin(self, reader: GroupReader, partition: int, committed: int | None) -> None:
         """Learn what is known of a partition, and read it from where it was left.

