@@ -41,9 +41,10 @@ _STEP_MS: Final = 1_000
 def send(*, file: BinaryIO, times: int, bootstrap_servers: str | None) -> None:
     """Send decision logs of your own, such as a loop to try things with.
 
-    FILE, or - for standard input, has a JSON object on each line. A record needs a session_id. An event id, a time, an agent and a status are filled in where they are
-    missing, and repeats get ids of their own, a second apart. What Eddy will not accept is sent all the same,
-    and said: so dead letters can be tried, too. `eddy ingest` reads the logs of agents.
+    FILE, or - for standard input, has a JSON object on each line. A record needs a session_id. An event id,
+    a time, an agent and a status are filled in where they are missing, and repeats get ids of their own, a
+    second apart. What Eddy will not accept is sent all the same, and said: so dead letters can be tried, too.
+    `eddy ingest` reads the logs of agents.
 
     \b
     Exit codes: 0 they are sent, 2 a line is no record of a session, 3 the
