@@ -6,7 +6,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import click
 import orjson
@@ -33,12 +33,12 @@ _STEP_MS: Final = 1_000
 
 
 @click.command()
-@click.argument("file", type=click.File("rb"))
+@click.argument("file", type=click.Path(allow_dash=True))
 @click.option(
     "--times", type=click.IntRange(1, 10_000), default=1, show_default=True, help="How often each is sent."
 )
 @brokers_option
-def send(*, file: BinaryIO, times: int, bootstrap_servers: str | None) -> None:
+def send(*, file: str, times: int, bootstrap_servers: str | None) -> None:
     """Send decision logs of your own, such as a loop to try things with.
 
     FILE, or - for standard input, has a JSON object on each line. A record needs a session_id. An event id,
@@ -57,10 +57,24 @@ def send(*, file: BinaryIO, times: int, bootstrap_servers: str | None) -> None:
       eddy send records.jsonl
     """  # noqa: D301
     now_ms = time.time_ns() // 1_000_000
-    records = [each for number, line in enumerate(file, 1) for each in _repeated(number, line, times, now_ms)]
+    records = list(_records(file, times, now_ms))
     for said in _refusals(records, now_ms):
         echo(said, err=True)
     asyncio.run(_send(records, now_ms, bootstrap_servers))
+
+
+def _records(file: str, times: int, now_ms: int) -> Iterator[dict[str, Any]]:
+    """Yield what is sent.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or a line is no record.
+    """
+    try:
+        with click.open_file(file, "rb") as lines:
+            for number, line in enumerate(lines, 1):
+                yield from _repeated(number, line, times, now_ms)
+    except OSError as error:
+        raise ConfigurationError(f"{printable(file, 200)} cannot be read: {error.strerror}.") from error
 
 
 def _repeated(number: int, line: bytes, times: int, now_ms: int) -> Iterator[dict[str, Any]]:
