@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from http.client import HTTPException
 from pathlib import Path
 from typing import Final
+from urllib.error import HTTPError
 from urllib.request import ProxyHandler, build_opener
 
 #: Commands that run until they are stopped, and tell over HTTP how they are.
@@ -34,6 +35,9 @@ def problem(port: int) -> str | None:
         # A proxy that the environment names is for what lies outside.
         with build_opener(ProxyHandler({})).open(f"http://127.0.0.1:{port}/livez", timeout=_TIMEOUT_S):
             return None
+    except HTTPError as error:
+        with error:  # it holds the connection
+            return f"port {port}: {error}"
     except (OSError, HTTPException) as error:
         return f"port {port}: {error}"
 

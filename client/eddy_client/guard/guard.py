@@ -9,6 +9,7 @@ import asyncio
 import atexit
 import fnmatch
 import functools
+import inspect
 import logging
 import os
 import threading
@@ -516,7 +517,7 @@ class GuardedSession:
             await self.acheck(tool=function.__name__, notes=False)
             return await function(*args, **kwargs)
 
-        return achecked if asyncio.iscoroutinefunction(function) else checked  # type: ignore[return-value]
+        return achecked if inspect.iscoroutinefunction(function) else checked  # type: ignore[return-value]
 
     def steps(self, iterable: Iterable[T]) -> Iterator[T]:
         """Check before each item. Notes are left for the next check."""

@@ -124,18 +124,31 @@ class Store:
             if isinstance(path, Path):
                 path.parent.mkdir(parents=True, exist_ok=True)
             self._base = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
-            self._base.execute("PRAGMA journal_mode=WAL")
-            self._base.execute("PRAGMA synchronous=NORMAL")
-            (version,) = self._base.execute("PRAGMA user_version").fetchone()
-            if version not in (0, _VERSION):
-                raise ConfigurationError(
-                    f"{path}: written by another version of Eddy. Give another file with --state"
-                )
-            self._base.executescript(_TABLES)
-            self._base.execute(f"PRAGMA user_version={_VERSION}")
-            self._base.execute("INSERT OR IGNORE INTO destinations (name) VALUES (?)", (destination,))
-            found = self._base.execute("SELECT id FROM destinations WHERE name = ?", (destination,))
-            (self._destination,) = found.fetchone()
+            try:
+                self._destination = self._prepared(destination)
+            except BaseException:
+                self._base.close()
+                raise
+
+    def _prepared(self, destination: str) -> int:
+        """Create what is missing, and return the number of the destination.
+
+        Raises:
+            ConfigurationError: the file is none of ours.
+        """
+        self._base.execute("PRAGMA journal_mode=WAL")
+        self._base.execute("PRAGMA synchronous=NORMAL")
+        (version,) = self._base.execute("PRAGMA user_version").fetchone()
+        if version not in (0, _VERSION):
+            raise ConfigurationError(
+                f"{self._path}: written by another version of Eddy. Give another file with --state"
+            )
+        self._base.executescript(_TABLES)
+        self._base.execute(f"PRAGMA user_version={_VERSION}")
+        self._base.execute("INSERT OR IGNORE INTO destinations (name) VALUES (?)", (destination,))
+        found = self._base.execute("SELECT id FROM destinations WHERE name = ?", (destination,))
+        (number,) = found.fetchone()
+        return int(number)
 
     def close(self) -> None:
         """Close the file."""

@@ -156,7 +156,8 @@ def test_of_what_cannot_be_read_the_session_is_still_asked_about(
     asked = watch(b'{"decision":"deny"}\n').asked
     ran = hook(tmp_path, given)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, b'{"decision":"deny"}', b"")
-    assert orjson.loads(asked[0])["event"] == {"session_id": "s-1"}
+    # From Python 3.14 on, what is this deep can be read; then its beginning is sent.
+    assert orjson.loads(asked[0])["event"].items() >= {("session_id", "s-1")}
 
 
 def test_large_arguments_that_differ_are_sent_so_that_they_differ(
