@@ -35,6 +35,8 @@ class Link:
         self._hanging: list[asyncio.Event] = []
         self._reachable = True
         self._slowness: Slowness | None = None
+        #: Bytes that the worker was sent, by the number of the route.
+        self.sent_to_worker = [0] * len(routes)
 
     @property
     def bootstrap(self) -> str:
@@ -43,10 +45,10 @@ class Link:
 
     async def open(self) -> None:
         """Begin to listen."""
-        for port, behind in self._routes:
+        for number, (port, _) in enumerate(self._routes):
 
-            def accept(reader: StreamReader, writer: StreamWriter, behind: int = behind) -> None:
-                task = asyncio.create_task(self._connect(reader, writer, behind))
+            def accept(reader: StreamReader, writer: StreamWriter, number: int = number) -> None:
+                task = asyncio.create_task(self._connect(reader, writer, number))
                 self._open.add(task)
                 task.add_done_callback(self._open.discard)
 
@@ -99,16 +101,16 @@ class Link:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _connect(self, reader: StreamReader, writer: StreamWriter, behind: int) -> None:
+    async def _connect(self, reader: StreamReader, writer: StreamWriter, number: int) -> None:
         ends, passable = [writer], self._passable
         try:
             if not self._reachable:
                 return
-            there, broker = await asyncio.open_connection("127.0.0.1", behind)
+            there, broker = await asyncio.open_connection("127.0.0.1", self._routes[number][1])
             ends.append(broker)
             passing = {
                 asyncio.create_task(self._pass_on(reader, broker, passable)),
-                asyncio.create_task(self._pass_on(there, writer, passable)),
+                asyncio.create_task(self._pass_on(there, writer, passable, number)),
             }
             try:
                 await asyncio.wait(passing, return_when=asyncio.FIRST_COMPLETED)
@@ -122,12 +124,16 @@ class Link:
             for end in ends:
                 end.transport.abort()
 
-    async def _pass_on(self, reader: StreamReader, writer: StreamWriter, passable: asyncio.Event) -> None:
+    async def _pass_on(
+        self, reader: StreamReader, writer: StreamWriter, passable: asyncio.Event, sender: int | None = None
+    ) -> None:
         with suppress(OSError):
             while data := await reader.read(_CHUNK_BYTES):
                 await passable.wait()
                 if reader.exception() is not None:
                     return
+                if sender is not None:
+                    self.sent_to_worker[sender] += len(data)
                 if (slowness := self._slowness) is not None:
                     await asyncio.sleep(slowness.delay_s + len(data) / slowness.bytes_per_s)
                 writer.write(data)

@@ -117,6 +117,8 @@ def _by_kafka(settings: CommandSettings) -> Guard:
             "ssl.key.password": None if secret is None else secret.get_secret_value(),
             "ssl.endpoint.identification.algorithm": "https" if settings.ssl_check_hostname else "none",
         }
+    if settings.client_rack:
+        options["client.rack"] = settings.client_rack
     given = {name: str(value) for name, value in options.items() if value is not None}
     try:
         return Guard.kafka(

@@ -42,6 +42,8 @@ class Connection:
     ssl_keyfile_password: str | None = field(default=None, repr=False)
     ssl_check_hostname: bool = True
     client_id: str = "eddy"
+    client_rack: str = ""
+    """The zone that consumers read in, as ``broker.rack`` calls it; empty: from leaders (KIP-392)."""
     max_batch_bytes: int = MAX_BATCH_BYTES
     topic_prefix: str = ""
     """Before the name of each topic: jobs that share a cluster differ in it."""
@@ -101,6 +103,11 @@ class Connection:
                 "sasl_plain_password": self.sasl_password,
             }
         return options
+
+    def consumer_options(self) -> dict[str, Any]:
+        """Keyword arguments every aiokafka consumer takes."""
+        rack = {"client_rack": self.client_rack} if self.client_rack else {}
+        return {**self.client_options(), **rack}
 
 
 _PATIENCE_MS = 10_000

@@ -181,7 +181,7 @@ async def group_reader(
     """
     consumer = CarefulConsumer(
         max_batch_bytes=connection.max_batch_bytes,
-        **connection.client_options(),
+        **connection.consumer_options(),
         group_id=group,
         enable_auto_commit=False,
         auto_offset_reset="earliest",

@@ -28,7 +28,7 @@ async def groupless_consumer(
     """Yield a consumer that nothing is assigned to yet; it fetches so many bytes of a partition at once."""
     consumer = CarefulConsumer(
         max_batch_bytes=connection.max_batch_bytes,
-        **connection.client_options(),
+        **connection.consumer_options(),
         group_id=None,
         enable_auto_commit=False,
         auto_offset_reset="earliest",

@@ -146,6 +146,20 @@ async def broker_setting(connection: Connection, name: str) -> str | None:
     return next((entry[1] for entry in entries if entry[0] == name), None)
 
 
+async def racks(connection: Connection) -> list[str | None]:
+    """Return the zone of each broker, None for one without.
+
+    Raises:
+        KafkaError: the brokers do not answer.
+    """
+    admin = AIOKafkaAdminClient(**connection.client_options())
+    await admin.start()
+    try:
+        return [broker.get("rack") or None for broker in (await admin.describe_cluster())["brokers"]]
+    finally:
+        await admin.close()
+
+
 async def group(connection: Connection, name: str, partitions: Iterable[tuple[str, int]]) -> GroupOffsets:
     """Return a consumer group and what it has committed; partitions without a commit are left out.
 

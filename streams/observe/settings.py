@@ -82,6 +82,11 @@ class ConnectionSettings(SettingsPart):
         None, description="Password of the key file. Never logged."
     )
     ssl_check_hostname: bool = Field(True, description="Whether a broker's certificate must name its host.")
+    client_rack: str = Field(
+        "",
+        max_length=100,
+        description="The zone this runs in, as `broker.rack` calls it: records are read from a copy in it.",
+    )
     application_id: str = Field(
         "eddy",
         min_length=1,

@@ -157,7 +157,7 @@ class RunApp(faust.App):
         """Return a consumer outside the group, not started."""
         return CarefulConsumer(
             max_batch_bytes=self.options.connection.max_batch_bytes,
-            **self.options.connection.client_options(),
+            **self.options.connection.consumer_options(),
             group_id=None,
             enable_auto_commit=False,
             auto_offset_reset="none",

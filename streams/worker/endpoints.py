@@ -44,6 +44,7 @@ def connection(settings: ConnectionSettings) -> Connection:
         ssl_keyfile_password=secret(settings.ssl_keyfile_password),
         ssl_check_hostname=settings.ssl_check_hostname,
         client_id=settings.client_id,
+        client_rack=settings.client_rack,
         max_batch_bytes=settings.max_batch_bytes,
         topic_prefix=settings.topic_prefix,
     )

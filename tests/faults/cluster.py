@@ -40,6 +40,7 @@ _PROPERTIES = {
     "num.network.threads": "2",
     "num.io.threads": "4",
 }
+_BY_ZONE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 _JAVA_OPTIONS = ("-Xms128m", "-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
@@ -62,6 +63,7 @@ class Node(ApacheKafka):
         voters: All nodes' numbers and controller ports.
         listeners: Where it listens and what it tells clients; the first is for the other nodes.
         cluster_id: The cluster id of all nodes.
+        zoned: Whether it is in the zone ``zone-NUMBER``, and lets readers of a zone read there.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Node(ApacheKafka):
         voters: Mapping[int, int],
         listeners: Sequence[_Listener],
         cluster_id: str,
+        zoned: bool = False,
     ) -> None:
         protocols = ["CONTROLLER", *(listener.name for listener in listeners)]
         super().__init__(
@@ -81,6 +84,7 @@ class Node(ApacheKafka):
                 "node.id": str(number),
                 "controller.quorum.voters": ",".join(f"{n}@127.0.0.1:{p}" for n, p in voters.items()),
                 "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in protocols),
+                **({"broker.rack": f"zone-{number}", "replica.selector.class": _BY_ZONE} if zoned else {}),
             },
             _JAVA_OPTIONS,
         )
@@ -105,11 +109,12 @@ class KafkaCluster:
     Args:
         directory: Existing; the nodes' data goes there.
         links: How many.
+        zoned: Whether each node is in a zone of its own, and lets readers of a zone read there.
     """
 
     kind = "kafka"
 
-    def __init__(self, directory: Path, *, links: int) -> None:
+    def __init__(self, directory: Path, *, links: int, zoned: bool = False) -> None:
         ports = [own_port() for _ in range(NODES * (2 + 2 * links))]
         voters = {number: ports.pop() for number in range(1, NODES + 1)}
         cluster_id = new_cluster_id()
@@ -123,7 +128,9 @@ class KafkaCluster:
                 listeners.append(listener)
                 of_link.append((listener.advertised, listener.port))
             (data := directory / f"node-{number}").mkdir()
-            self.nodes.append(Node(data, number, voters=voters, listeners=listeners, cluster_id=cluster_id))
+            self.nodes.append(
+                Node(data, number, voters=voters, listeners=listeners, cluster_id=cluster_id, zoned=zoned)
+            )
         self.links = [Link(of_link) for of_link in routes]
 
     @property

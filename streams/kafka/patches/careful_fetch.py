@@ -7,6 +7,10 @@ aborted transactions) is still aiokafka's to say, and so are positions.
 aiokafka also makes an object of eleven fields of every record, which is half of what a restore costs. With
 `together` a poll returns batches as they came, compressed. The code that iterates over a batch unpacks it, in
 the thread where that happens.
+
+A copy in the consumer's own zone may not have yet what its leader has handed out (KIP-392), and calls the
+position out of range. aiokafka would begin again at the first record there is. So the leader is asked, see
+`_Answers`.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from aiokafka import AIOKafkaConsumer
-from aiokafka.errors import CorruptRecordException
+from aiokafka.errors import CorruptRecordException, NotLeaderForPartitionError, OffsetOutOfRangeError
 from aiokafka.protocol.fetch import FetchRequest
 from aiokafka.structs import TopicPartition
 
@@ -73,7 +77,11 @@ class _TogetherBatches(Batches):
 
 
 class _Answers:
-    """The client of a fetcher. It keeps the bytes that brokers answer, which aiokafka does not hand out."""
+    """The client of a fetcher.
+
+    It keeps the bytes that brokers answer, which aiokafka does not hand out. Where a copy calls a position
+    out of range, it says that another broker leads: aiokafka then asks the leader.
+    """
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -86,9 +94,15 @@ class _Answers:
         answer = await self._client.send(node_id, request)
         if isinstance(request, FetchRequest):
             for topic, partitions in answer.topics:
-                for partition, *_, raw in partitions:
-                    self._raw[TopicPartition(topic, partition)] = raw
+                for place, (partition, error, *rest) in enumerate(partitions):
+                    tp = TopicPartition(topic, partition)
+                    self._raw[tp] = rest[-1]
+                    if error == OffsetOutOfRangeError.errno and not self._may_lead(node_id, tp):
+                        partitions[place] = (partition, NotLeaderForPartitionError.errno, *rest)
         return answer
+
+    def _may_lead(self, node_id: int, tp: TopicPartition) -> bool:
+        return self._client.cluster.leader_for_partition(tp) in {node_id, None, -1}
 
     def take(self, tp: TopicPartition) -> Any:
         return self._raw.pop(tp, None)

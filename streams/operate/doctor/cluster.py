@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -146,6 +146,42 @@ def retention_checks(
         f"Raise {OFFSETS_RETENTION} of the brokers to {need}, lower {RECORDS_RETENTION} of "
         f"{decision_logs}, or do not let all workers be away for so long.",
     )
+
+
+#: Which copy a broker names to a reader that says where it is.
+REPLICA_SELECTOR = "replica.selector.class"
+_RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
+
+def zone_checks(rack: str, racks: Collection[str | None], selector: str | None) -> Iterator[Check]:
+    """Yield whether the brokers let readers of a zone read there; nothing where none is set.
+
+    Args:
+        rack: EDDY_CLIENT_RACK.
+        racks: the zone of each broker, None where it has none.
+        selector: the brokers' setting; None where they do not report it.
+    """
+    if not rack:
+        return
+    zones = ", ".join(sorted({each for each in racks if each}))
+    if rack not in racks:
+        yield warn(
+            "zone",
+            f"EDDY_CLIENT_RACK is {rack}, "
+            + (f"brokers are in {zones}" if zones else "no broker has a zone"),
+            "Everything is read from leaders, whatever zone they are in. Set it to the broker.rack of the "
+            "brokers beside this.",
+        )
+    elif selector is not None and selector != _RACK_AWARE:
+        yield warn(
+            "zone",
+            f"brokers are in {zones}, and name only leaders to readers",
+            f"Set {REPLICA_SELECTOR} of the brokers to {_RACK_AWARE}.",
+        )
+    elif selector is None:
+        yield ok("zone", f"brokers are in {zones}; they do not report their {REPLICA_SELECTOR}")
+    else:
+        yield ok("zone", f"records are read from the brokers in {rack} where they have them")
 
 
 def lost_place_checks(

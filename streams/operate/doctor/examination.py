@@ -17,7 +17,7 @@ from streams.core.errors import ConfigurationError, EddyError
 from streams.formats.adapters.otlp.span import SpanKind
 from streams.formats.adapters.otlp.values import SESSION_KEYS, kind_of, reduced, session_of
 from streams.kafka.client import Brokers, Stored, connect
-from streams.kafka.survey import Ends, answers, broker_setting, ends, group
+from streams.kafka.survey import Ends, answers, broker_setting, ends, group, racks
 from streams.kafka.topic_identity import job_topics
 from streams.observe.settings import (
     BridgeSettings,
@@ -31,6 +31,7 @@ from streams.operate.doctor.check import Check, CheckStatus, fail, ok, warn
 from streams.operate.doctor.cluster import (
     OFFSETS_RETENTION,
     RECORDS_RETENTION,
+    REPLICA_SELECTOR,
     age_checks,
     broker_checks,
     clock_check,
@@ -42,6 +43,7 @@ from streams.operate.doctor.cluster import (
     retention_checks,
     size_checks,
     topic_checks,
+    zone_checks,
 )
 from streams.operate.doctor.installation import bundled_check, registry_check, version_checks
 from streams.operate.doctor.state import (
@@ -230,6 +232,7 @@ class _Survey:
         yield "detection settings", self._detection
         yield "clock", self._clock
         yield "group", self._group
+        yield "zone", self._zone
         yield "offsets", self._offsets
         yield "local state", self._ages
         yield "spans", self._spans
@@ -281,6 +284,13 @@ class _Survey:
             *group_checks(name, found, partitions),
             *lost_place_checks(name, found, self._found, self._decision_logs),
         ]
+
+    async def _zone(self) -> Iterable[Check]:
+        rack = self._to.client_rack
+        if not rack:
+            return []
+        selector = await broker_setting(self._to, REPLICA_SELECTOR)
+        return list(zone_checks(rack, await racks(self._to), selector))
 
     async def _offsets(self) -> Iterable[Check]:
         async with connect(self._to) as brokers:

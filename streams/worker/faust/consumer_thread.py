@@ -136,10 +136,13 @@ class RunConsumerThread(AIOKafkaConsumerThread):
                 answer.set_exception(ConsumerStoppedError())
 
     def _create_worker_consumer(self, transport: Transport) -> AIOKafkaConsumer:
-        options = job_app(self.app).options.transport
+        app = job_app(self.app)
+        options, rack = app.options.transport, app.options.connection.client_rack
         consumer = super()._create_worker_consumer(transport)
         # Faust hard-codes the wait, and ties the isolation to its own guarantee, which is never ours.
         ours = {"fetch_max_wait_ms": options.fetch_max_wait_ms, "isolation_level": READ_COMMITTED}
+        if rack:
+            ours |= {"client_rack": rack}
         for name, value in {**ours, **options.consumer}.items():
             if not set_option(consumer, name, value):
                 raise ConfigurationError(

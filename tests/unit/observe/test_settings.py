@@ -235,17 +235,20 @@ async def test_what_is_handed_to_faust_wins_over_ours(monkeypatch: pytest.Monkey
 
 async def test_what_is_handed_to_the_clients_reaches_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDDY_CONSUMER", '{"fetch_min_bytes": 5}')
+    monkeypatch.setenv("EDDY_CLIENT_RACK", "zone-2")
     monkeypatch.setenv("EDDY_PRODUCER", '{"metadata_max_age_ms": 77000, "enable_idempotence": false}')
     app: Any = build(load(WorkerSettings))
     thread = app.consumer._thread
     consumer = thread._create_worker_consumer(app.transport)
-    producer = app.producer._new_producer()
+    producer, outside = app.producer._new_producer(), app.new_consumer()
     try:
         assert consumer._fetch_min_bytes == 5
+        assert consumer._client_rack == outside._client_rack == "zone-2"
         assert producer.client._metadata_max_age_ms == 77_000
         assert producer._txn_manager is None
     finally:
         await consumer.stop()
+        await outside.stop()
         await producer.stop()
         thread.thread_loop.close()
 

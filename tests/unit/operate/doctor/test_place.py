@@ -1,4 +1,4 @@
-"""What the doctor says of offsets that brokers forget."""
+"""What the doctor says of offsets that brokers forget, and of the zone that records are read in."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from streams.core.detectors.settings import DEFAULTS
 from streams.kafka.survey import GroupOffsets
 from streams.operate.doctor.check import CheckStatus
-from streams.operate.doctor.cluster import lost_place_checks, retention_checks
+from streams.operate.doctor.cluster import lost_place_checks, retention_checks, zone_checks
 from streams.operate.doctor.state import Database
 from streams.worker.state.store import FORMAT, StoreInspection
 
@@ -63,3 +63,28 @@ def test_state_of_partitions_whose_offset_is_gone_is_told_while_no_worker_runs()
 @pytest.mark.parametrize("members", [1, None])
 def test_a_group_that_is_about_to_commit_or_is_not_known_has_lost_nothing(members: int | None) -> None:
     assert list(lost_place_checks("eddy", GroupOffsets("Stable", members, {}), [database(1)])) == []
+
+
+AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
+
+@pytest.mark.parametrize(
+    ("racks", "selector", "status", "words"),
+    [
+        (["a", "b"], AWARE, CheckStatus.OK, "read from the brokers in a"),
+        (["a", "b"], None, CheckStatus.OK, "do not report"),
+        (["a", "b"], "", CheckStatus.WARN, "name only leaders"),
+        (["b", None], AWARE, CheckStatus.WARN, "brokers are in b"),
+        ([None, None], AWARE, CheckStatus.WARN, "no broker has a zone"),
+    ],
+)
+def test_a_zone_in_which_nothing_can_be_read_is_told(
+    racks: list[str | None], selector: str | None, status: CheckStatus, words: str
+) -> None:
+    [found] = zone_checks("a", racks, selector)
+    assert found.status is status
+    assert words in found.said
+
+
+def test_without_a_zone_nothing_is_said_of_it() -> None:
+    assert not list(zone_checks("", ["a"], AWARE))

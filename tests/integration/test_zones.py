@@ -1,0 +1,55 @@
+"""Brokers in several zones: a worker reads from the copies in its own (KIP-392)."""
+
+import itertools
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.cluster import NODES, KafkaCluster
+from tests.integration.load import load
+from tests.integration.stage import Stage, prepared
+
+pytestmark = [pytest.mark.integration, pytest.mark.kafka_only("the embedded broker is one node")]
+
+ZONE = "zone-2"
+
+
+@pytest.fixture
+async def cluster(tmp_path: Path) -> AsyncIterator[KafkaCluster]:
+    (brokers := tmp_path / "brokers").mkdir()
+    cluster = KafkaCluster(brokers, links=2, zoned=True)
+    try:
+        await cluster.start()
+        yield cluster
+    finally:
+        await cluster.close()
+
+
+async def test_a_worker_reads_its_input_and_restores_its_state_within_its_zone(
+    cluster: KafkaCluster, tmp_path: Path
+) -> None:
+    stage = Stage(cluster, tmp_path / "workers", application_id="eddy", replicas=NODES)
+    async with prepared(stage):
+        await stage.send(itertools.islice(load(stage.partitions), 4_000))
+        await cluster.in_sync()
+        for link in cluster.links:  # the second worker has a new disk
+            worker = stage.worker(bootstrap_servers=link.bootstrap, client_rack=ZONE)
+            await worker.ready()
+            await stage.processed()
+            worker.terminate()
+            assert await worker.ended() == 0, worker.tail()
+            await cluster.in_sync()
+        verdict = await stage.verdict()
+        assert sum(verdict.repeated.values()) == 0
+        for link in cluster.links:
+            own = link.sent_to_worker.pop(1)
+            assert own > 4 * sum(link.sent_to_worker), f"{own} of its zone, {link.sent_to_worker} of others"
+        [zone] = [
+            check
+            for check in json.loads(await stage.command("doctor", "--json", client_rack=ZONE))["checks"]
+            if check["name"] == "zone"
+        ]
+        assert zone["status"] == "ok"
+        assert ZONE in zone["said"]
