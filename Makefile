@@ -49,7 +49,7 @@ test-home: setup ## run the tests of single modules where HOME is full of logs o
 test-debian: setup ## the same on Debian's own Python, where it is
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tests.debian_python -n 4 -q tests/unit $(ARGS)
 
-test-pythons: setup ## run the tests that need no broker on Python 3.11 to 3.13, as far as they are found
+test-pythons: setup ## run the tests that need no broker on Python 3.11 to 3.14, as far as they are found
 	$(BIN)/python -m tests.pythons $(ARGS)
 
 test-kafka: setup ## run the integration tests on Apache Kafka, fetched from Maven Central
@@ -240,7 +240,7 @@ endif
 
 # The first Python that runs and is new enough; a name alone proves nothing where version switchers put shims.
 $(BIN)/python:
-	@for python in python3.11 python3 python3.12 python3.13; do \
+	@for python in python3.11 python3 python3.12 python3.13 python3.14; do \
 	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
 	    echo "Making $(VENV) with $$python"; $$python -m venv --clear $(VENV) && exit; \
 	    rm -rf $(VENV); \

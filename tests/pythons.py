@@ -35,7 +35,7 @@ def named_versions() -> list[str]:
 
 
 def candidates(version: str, environment: Mapping[str, str] = os.environ) -> Iterator[Path]:
-    """Yield where an interpreter of a version may be: on the PATH, then where pyenv and uv keep theirs."""
+    """Yield where an interpreter of a version may be: on the PATH, where pyenv and uv keep theirs, by uv."""
     if on_path := shutil.which(f"python{version}", path=environment.get("PATH", "")):
         yield Path(on_path)
     home = Path(environment.get("HOME", "/"))
@@ -43,6 +43,11 @@ def candidates(version: str, environment: Mapping[str, str] = os.environ) -> Ite
     yield from sorted(pyenv.glob(f"versions/{version}.*/bin/python{version}"), reverse=True)
     uv = Path(environment.get("UV_PYTHON_INSTALL_DIR", home / ".local" / "share" / "uv" / "python"))
     yield from sorted(uv.glob(f"cpython-{version}*/bin/python{version}"), reverse=True)
+    if program := shutil.which("uv", path=environment.get("PATH", "")):
+        question = [program, "python", "find", "--no-project", version]
+        found = subprocess.run(question, env=environment, capture_output=True, text=True, check=False)
+        if found.returncode == 0:
+            yield Path(found.stdout.strip())
 
 
 def interpreter(version: str, places: Iterable[Path]) -> Path | None:

@@ -20,7 +20,7 @@ def program(path: Path, text: str) -> Path:
 
 
 def test_the_classifiers_name_the_versions() -> None:
-    assert named_versions() == ["3.11", "3.12", "3.13"]
+    assert named_versions() == ["3.11", "3.12", "3.13", "3.14"]
     assert OURS in named_versions()
 
 
@@ -33,6 +33,15 @@ def test_it_looks_on_the_path_first_and_then_where_pyenv_and_uv_keep_theirs(tmp_
     environment = {"PATH": str(tmp_path / "bin"), "HOME": str(tmp_path)}
     assert list(candidates("3.12", environment)) == [on_path, newer, older, of_uv]
     assert list(candidates("3.12", {"PATH": "", "PYENV_ROOT": str(tmp_path / ".pyenv")})) == [newer, older]
+
+
+def test_it_asks_uv_where_uv_is(tmp_path: Path) -> None:
+    program(
+        tmp_path / "bin" / "uv", 'test "$*" = "python find --no-project 3.12" && echo /somewhere/python3.12'
+    )
+    environment = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin", "HOME": str(tmp_path), "PYENV_ROOT": ""}
+    assert Path("/somewhere/python3.12") in candidates("3.12", environment)
+    assert Path("/somewhere/python3.12") not in candidates("3.13", environment)
 
 
 def test_it_takes_the_first_that_runs_and_has_the_version(tmp_path: Path) -> None:

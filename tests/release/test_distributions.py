@@ -2,15 +2,19 @@
 
 import json
 import re
+import sys
 import tarfile
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
+from tests.pages import GETTING_STARTED, README, ROOT
 from tests.release.conftest import VERSION, run
 
 pytestmark = [pytest.mark.release, pytest.mark.timeout(600)]
+
+READ_LOOP = ROOT / "streams" / "formats" / "recordings" / "read_loop.jsonl"
 
 AGENT = """
 from eddy_client import Eddy
@@ -88,6 +92,34 @@ def test_the_client_has_the_version_of_eddy_and_its_hook_starts(client: Path, tm
     code = "from eddy_client.version import installed_version as said; print(said())"
     assert run(client / "python", "-c", code, cwd=tmp_path).strip() == VERSION
     assert "usage" in run(client / "eddy-guard-hook", "--help", cwd=tmp_path)
+
+
+INSTALLS = [line for line in GETTING_STARTED.prompts() if line[0] in {"uv", "pipx"}]
+
+
+@pytest.mark.parametrize("words", INSTALLS, ids=lambda words: words[0])
+def test_one_line_of_the_documents_puts_eddy_on_the_path(
+    words: list[str], checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    program = Path(sys.executable).with_name(words[0])
+    typed = [word.replace("$PWD", str(checkout)) for word in words[1:]]
+    run(program, *typed, cwd=checkout)
+    found = run(tmp_path / ".local" / "bin" / "eddy", "detect", READ_LOOP, cwd=tmp_path)
+    assert "LOOP" in found
+    assert run("git", "status", "--porcelain", cwd=checkout) == ""
+
+
+def test_the_readme_begins_with_such_a_line() -> None:
+    assert next(README.prompts()) in INSTALLS
+    assert len(INSTALLS) == 2
+
+
+def test_uvx_judges_a_log_and_leaves_nothing_installed(dist: Path, tmp_path: Path) -> None:
+    (wheel,) = dist.glob("eddy_streams-*.whl")
+    (client,) = dist.glob("eddy_client-*.whl")
+    uvx = (Path(sys.executable).with_name("uvx"), "--with", client, "--from", wheel)
+    assert "LOOP" in run(*uvx, "eddy", "detect", READ_LOOP, cwd=tmp_path)
 
 
 @pytest.mark.usefixtures("dist")

@@ -157,7 +157,7 @@ def zone_checks(rack: str, racks: Collection[str | None], selector: str | None) 
     """Yield whether the brokers let readers of a zone read there; nothing where none is set.
 
     Args:
-        rack: EDDY_CLIENT_RACK.
+        rack: the zone that this reads in, by EDDY_CLIENT_RACK.
         racks: the zone of each broker, None where it has none.
         selector: the brokers' setting; None where they do not report it.
     """
