@@ -15,7 +15,15 @@ def main() -> None:
 
     A worker that gets a signal to stop before it has begun exits with 0. Its imports alone take a second, and
     Python's own answer to SIGTERM reads like a crash.
+
+    Without its global lock (free-threaded, PEP 703) Python does not run Eddy: the libraries that hold state
+    and decode records were not built for it, and what they would lose nobody would see.
     """
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        sys.exit(
+            "eddy: This Python runs without its global lock (free-threaded), and the libraries that Eddy "
+            "stores and decodes with are not made for that. Set PYTHON_GIL=1, or take an ordinary Python."
+        )
     if sys.argv[1:] == ["hook"] and not sys.stdin.isatty():
         from streams.formats.hook import main as hook  # noqa: PLC0415 - a few standard modules
 
