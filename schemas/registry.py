@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import ssl
 from base64 import b64encode
 from http import HTTPStatus
 from typing import Any, NamedTuple, Self
@@ -51,15 +50,19 @@ class Registry:
 
     def __init__(self, address: RegistryAddress) -> None:
         self._address = address
-        url = URL(address.url)
-        user, password = address.user or url.user, address.password or url.password
+        first = address.urls[0]
+        user, password = address.user or first.user, address.password or first.password
         headers = {"Accept": f"{_JSON}, application/json", "Accept-Encoding": "identity"}
+        headers |= address.headers
         if user:
             login = b64encode(f"{user}:{password or ''}".encode()).decode()
             headers["Authorization"] = f"Basic {login}"
-        self._root = url.with_user(None)
+        self._roots = [url.with_user(None) for url in address.urls]
+        self._answers = 0
+        """Which of the roots has answered last."""
+        self._token: str | None = None
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(ssl=_trust(address.ca_file)),
+            connector=aiohttp.TCPConnector(ssl=True if address.tls is None else address.tls),
             timeout=aiohttp.ClientTimeout(total=address.timeout_s),
             headers=headers,
         )
@@ -148,10 +151,40 @@ class Registry:
         raise AssertionError("retries end with an answer or an error")
 
     async def _ask_once(self, method: str, path: tuple[str, ...], body: Any) -> _Answer:
-        url = self._root
+        """Ask one URL after another, first the one that has answered last."""
+        failed = _TemporaryError("there is no URL")
+        for number in (*range(self._answers, len(self._roots)), *range(self._answers)):
+            try:
+                answer = await self._ask_root(self._roots[number], method, path, body)
+            except _TemporaryError as error:
+                failed = error
+            else:
+                self._answers = number
+                return answer
+        raise failed
+
+    async def _ask_root(self, root: URL, method: str, path: tuple[str, ...], body: Any) -> _Answer:
+        kept = self._token
+        answer = await self._send(root, method, path, body)
+        if answer.status == HTTPStatus.UNAUTHORIZED and kept is not None:
+            self._token = None  # it has ended: a fresh one is asked for
+            answer = await self._send(root, method, path, body)
+        return answer
+
+    async def _authorization(self) -> dict[str, str]:
+        if self._address.token is None:
+            return {}
+        if self._token is None:
+            try:
+                self._token = await self._address.token()
+            except OSError as error:
+                raise _TemporaryError(str(error)) from error
+        return {"Authorization": f"Bearer {self._token}"}
+
+    async def _send(self, url: URL, method: str, path: tuple[str, ...], body: Any) -> _Answer:
         for part in path:
             url /= part
-        headers = {} if body is None else {"Content-Type": _JSON}
+        headers = await self._authorization() | ({} if body is None else {"Content-Type": _JSON})
         data = None if body is None else json.dumps(body)
         try:
             async with self._session.request(method, url, data=data, headers=headers) as response:
@@ -168,7 +201,7 @@ class Registry:
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise ConfigurationError(
                 f"the schema registry {self._address.shown()} refuses {method} /{'/'.join(path)} (HTTP"
-                f" {status}): check the registry user and password, and what that user may do"
+                f" {status}): check the registry user and password, or its token, and what that user may do"
             )
         if _is_not_found(answer):
             return None
@@ -216,12 +249,3 @@ async def _bounded(content: aiohttp.StreamReader) -> bytes:
         if len(read) > MOST_ANSWER_BYTES:
             raise _TooLargeError
     return bytes(read)
-
-
-def _trust(ca_file: str | None) -> ssl.SSLContext | bool:
-    if ca_file is None:
-        return True
-    try:
-        return ssl.create_default_context(cafile=ca_file)
-    except (OSError, ssl.SSLError) as error:
-        raise ConfigurationError(f"the registry's CA file {ca_file} cannot be read: {error}") from error

@@ -23,7 +23,6 @@ from aiokafka.abc import AbstractTokenProvider
 _SECONDS: Final = 30.0
 #: Threads that a function may hold without an answer. Beyond, logins wait for the last of them.
 _MOST_HANGING: Final = 4
-_SAYS = "EDDY_SASL_OAUTH_TOKEN_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +35,7 @@ class TokenSource:
         provider: ``module:function``; it returns the token, or the token and when it ends.
         argument: What the function is called with, if anything: the region, for MSK.
         seconds: How long any of them may take.
+        says: Beginning of the names of its settings, for messages.
     """
 
     file: Path | None = None
@@ -43,6 +43,12 @@ class TokenSource:
     provider: str = ""
     argument: str = ""
     seconds: float = _SECONDS
+    says: str = "EDDY_SASL_OAUTH_TOKEN_"
+
+    @property
+    def given(self) -> bool:
+        """Whether it names anything."""
+        return self.file is not None or bool(self.command or self.provider)
 
     def read(self) -> str:
         """Return a token; this blocks.
@@ -51,10 +57,10 @@ class TokenSource:
             OSError: there is none now; the client tries again. The message shows no token.
         """
         if self.file is not None:
-            return _whole(self.file.read_bytes(), f"The file of {_SAYS}FILE")
+            return _whole(self.file.read_bytes(), f"The file of {self.says}FILE")
         if self.command:
-            return _whole(self._printed(), f"The command of {_SAYS}COMMAND")
-        return _whole(self._returned().encode(errors="replace"), f"The function of {_SAYS}PROVIDER")
+            return _whole(self._printed(), f"The command of {self.says}COMMAND")
+        return _whole(self._returned().encode(errors="replace"), f"The function of {self.says}PROVIDER")
 
     def _printed(self) -> bytes:
         with subprocess.Popen(  # noqa: S603 - that is what the setting is for
@@ -72,10 +78,10 @@ class TokenSource:
                 # It has not been waited for, so no other group can have its number.
                 os.killpg(command.pid, signal.SIGKILL)
                 raise OSError(
-                    f"The command of {_SAYS}COMMAND did not end within {self.seconds:g} s"
+                    f"The command of {self.says}COMMAND did not end within {self.seconds:g} s"
                 ) from None
         if command.returncode != 0:
-            raise OSError(f"The command of {_SAYS}COMMAND ended with {command.returncode}")
+            raise OSError(f"The command of {self.says}COMMAND ended with {command.returncode}")
         return printed
 
     def _returned(self) -> str:
@@ -85,15 +91,15 @@ class TokenSource:
             found: Any = asked(self.argument) if self.argument else asked()
         except Exception as error:
             # Whatever a package of others raises: the client waits and tries again, and the log has the kind.
-            raise OSError(f"{_SAYS}PROVIDER={self.provider} failed ({type(error).__name__})") from error
+            raise OSError(f"{self.says}PROVIDER={self.provider} failed ({type(error).__name__})") from error
         return str(found[0] if isinstance(found, tuple) else found)
 
 
 def _whole(token: bytes, whose: str) -> str:
     if not (found := token.strip()):
         raise OSError(f"{whose} gave no token")
-    if not found.isascii():
-        raise OSError(f"{whose} gave something else than a token: it is not ASCII")
+    if not (found.isascii() and found.decode().isprintable()):
+        raise OSError(f"{whose} gave something else than a token: it is not printable ASCII")
     return found.decode()
 
 
@@ -127,7 +133,7 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]
             return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(asked)), limit)
         except TimeoutError:
             self._give_up(asked)
-            raise OSError(f"No token within {limit:g} s from what {_SAYS}... names") from None
+            raise OSError(f"No token within {limit:g} s from what {self._source.says}... names") from None
 
     def _ask(self) -> Future[str]:
         with self._lock:

@@ -30,6 +30,8 @@ class TlsFiles:
     keyfile: str | None = None
     keyfile_password: str | None = field(default=None, repr=False)
     check_hostname: bool = True
+    says: str = "EDDY_SSL_"
+    """Beginning of the names of their settings, for messages."""
 
     def digest(self) -> bytes:
         """Return what tells the contents of the files from others.
@@ -87,8 +89,8 @@ class RenewedContext(ssl.SSLContext):
             self._newest = files.context()
         except OSError as error:
             raise ConfigurationError(
-                f"The TLS files cannot be used ({error}). Check EDDY_SSL_CAFILE, EDDY_SSL_CERTFILE, "
-                "EDDY_SSL_KEYFILE and EDDY_SSL_KEYFILE_PASSWORD."
+                f"The TLS files cannot be used ({error}). Check {files.says}CAFILE, {files.says}CERTFILE, "
+                f"{files.says}KEYFILE and {files.says}KEYFILE_PASSWORD."
             ) from error
         self.check_hostname = files.check_hostname
 
@@ -119,8 +121,9 @@ class RenewedContext(ssl.SSLContext):
             self._problem = str(error)
             log.warning(
                 "The TLS files have changed and cannot be used (%s). New connections use those from before. "
-                "Check EDDY_SSL_CAFILE, EDDY_SSL_CERTFILE and EDDY_SSL_KEYFILE.",
+                "Check %sCAFILE and the settings beside it.",
                 error,
+                self._files.says,
             )
         else:
             self._problem = ""

@@ -22,13 +22,27 @@ from streams.core.errors import ConfigurationError
 
 MEBIBYTE = 1 << 20
 
+_URL = re.compile(r"https?://[^\s,/]+(/[^\s,]*)?")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _SERVER = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+)(:(?P<port>[0-9]{1,5}))?")
+
+#: Name of a function, as ``module:function``.
+_FUNCTION = r"^([A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*)?$"
 
 #: Kafka's limit. `JOB-bridge-traces-changelog` is the longest name of a topic that begins with the job's own.
 _LONGEST_TOPIC = 249
 _LONGEST_JOB = _LONGEST_TOPIC - len("-bridge-traces-changelog")
 
 S = TypeVar("S", bound="SettingsPart")
+
+
+def _command(value: str) -> str:
+    try:
+        shlex.split(value)
+    except ValueError as error:
+        # Not repeated here: some write a secret into it.
+        raise ValueError(f"cannot be split into words as a shell does ({error})") from None
+    return value
 
 
 class SettingsPart(BaseSettings):
@@ -69,7 +83,7 @@ class ConnectionSettings(SettingsPart):
     )
     sasl_oauth_token_provider: str = Field(
         "",
-        pattern=r"^([A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*)?$",
+        pattern=_FUNCTION,
         description="module:function that returns the token of OAUTHBEARER, such as that of MSK.",
     )
     sasl_oauth_token_argument: str = Field(
@@ -126,12 +140,7 @@ class ConnectionSettings(SettingsPart):
     @field_validator("sasl_oauth_token_command")
     @classmethod
     def _is_a_command(cls, value: str) -> str:
-        try:
-            shlex.split(value)
-        except ValueError as error:
-            # Not repeated here: some write a secret into it.
-            raise ValueError(f"cannot be split into words as a shell does ({error})") from None
-        return value
+        return _command(value)
 
     @model_validator(mode="after")
     def _topic_names_fit(self) -> Self:
@@ -184,18 +193,74 @@ class RegistrySettings(SettingsPart):
     """Where schemas are, and how records are read and written."""
 
     schema_registry_url: str | None = Field(
-        None, description="Confluent-compatible registry. Without one the bundled schemas are used."
+        None,
+        description="Confluent-compatible registry, or several URLs of one separated by commas. Without one "
+        "the bundled schemas are used.",
     )
     schema_registry_username: str | None = Field(None, description="Basic authentication at the registry.")
     schema_registry_password: SecretStr | None = Field(None, description="Never logged.")
     schema_registry_register: bool = Field(
         True, description="Whether a worker registers the schemas of Eddy at start; off where CI does that."
     )
+    schema_registry_token_file: Path | None = Field(
+        None, description="Holds a bearer token; read again when the registry refuses it."
+    )
+    schema_registry_token_command: str = Field(
+        "", description="Prints a bearer token; run again when the registry refuses it, without a shell."
+    )
+    schema_registry_token_provider: str = Field(
+        "", pattern=_FUNCTION, description="module:function that returns a bearer token."
+    )
+    schema_registry_token_argument: str = Field("", description="What that function is called with.")
+    schema_registry_headers: dict[str, str] = Field(
+        default_factory=dict,
+        description="Sent with each request, as JSON, such as target-sr-cluster of Confluent Cloud.",
+    )
     schema_registry_cafile: Path | None = Field(None, description="CA certificates of the registry, PEM.")
+    schema_registry_certfile: Path | None = Field(None, description="Client certificate, PEM.")
+    schema_registry_keyfile: Path | None = Field(None, description="Key of that certificate, PEM.")
+    schema_registry_keyfile_password: SecretStr | None = Field(
+        None, description="Password of that key file. Never logged."
+    )
     output_format: Literal["avro", "json"] = Field("avro", description="Format of everything the job writes.")
     max_value_bytes: int = Field(
         MEBIBYTE, ge=1_000, le=8 * MEBIBYTE, description="A larger input value is a dead letter, bytes."
     )
+
+    @field_validator("schema_registry_token_command")
+    @classmethod
+    def _is_a_command_too(cls, value: str) -> str:
+        return _command(value)
+
+    @field_validator("schema_registry_url")
+    @classmethod
+    def _are_urls(cls, value: str | None) -> str | None:
+        urls = [] if value is None else [url.strip() for url in value.split(",")]
+        if not all(_URL.fullmatch(url) for url in urls):
+            # Not repeated here: some write a login into it.
+            raise ValueError("must be http(s)://host:port, or several of them separated by commas")
+        return value
+
+    @field_validator("schema_registry_headers")
+    @classmethod
+    def _are_headers(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, text in value.items():
+            if not _HEADER.fullmatch(name) or not text.isprintable() or not text.isascii():
+                raise ValueError(f"cannot send {name!r} as a header: names and values are printable ASCII")
+        return value
+
+    @model_validator(mode="after")
+    def _registry_login_is_one(self) -> Self:
+        logins = {
+            "EDDY_SCHEMA_REGISTRY_USERNAME": self.schema_registry_username,
+            "EDDY_SCHEMA_REGISTRY_TOKEN_FILE": self.schema_registry_token_file,
+            "EDDY_SCHEMA_REGISTRY_TOKEN_COMMAND": self.schema_registry_token_command,
+            "EDDY_SCHEMA_REGISTRY_TOKEN_PROVIDER": self.schema_registry_token_provider,
+        }
+        given = [name for name, value in logins.items() if value]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} are logins at one registry: set one of them")
+        return self
 
 
 class RecordSettings(ConnectionSettings, RegistrySettings):

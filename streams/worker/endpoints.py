@@ -6,30 +6,34 @@ It stands apart from the app: a command that only asks the brokers imports no Fa
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from pathlib import Path
+
+from pydantic import SecretStr
 
 from schemas.bundled import OUTPUT_SUBJECTS
 from schemas.codec import Codec, OutputFormat, RegistryAddress
 from streams.kafka.connection import Connection
-from streams.kafka.oauth_token import TokenSource
+from streams.kafka.oauth_token import TokenProvider, TokenSource
+from streams.kafka.tls import TlsFiles, renewed_context
 from streams.observe.settings import ConnectionSettings, RegistrySettings
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def _secret(value: SecretStr | None) -> str | None:
+    return None if value is None else value.get_secret_value()
 
 
 def connection(settings: ConnectionSettings) -> Connection:
     """Return how the settings say to reach the brokers."""
-
-    def text(path: Any) -> str | None:
-        return None if path is None else str(path)
-
-    def secret(value: Any) -> str | None:
-        return None if value is None else value.get_secret_value()
-
     return Connection(
         bootstrap_servers=settings.bootstrap_servers,
         security_protocol=settings.security_protocol,
         sasl_mechanism=settings.sasl_mechanism,
         sasl_username=settings.sasl_username,
-        sasl_password=secret(settings.sasl_password),
+        sasl_password=_secret(settings.sasl_password),
         oauth_token=TokenSource(
             settings.sasl_oauth_token_file,
             settings.sasl_oauth_token_command,
@@ -38,10 +42,10 @@ def connection(settings: ConnectionSettings) -> Connection:
         )
         if settings.sasl_mechanism == "OAUTHBEARER"
         else None,
-        ssl_cafile=text(settings.ssl_cafile),
-        ssl_certfile=text(settings.ssl_certfile),
-        ssl_keyfile=text(settings.ssl_keyfile),
-        ssl_keyfile_password=secret(settings.ssl_keyfile_password),
+        ssl_cafile=_text(settings.ssl_cafile),
+        ssl_certfile=_text(settings.ssl_certfile),
+        ssl_keyfile=_text(settings.ssl_keyfile),
+        ssl_keyfile_password=_secret(settings.ssl_keyfile_password),
         ssl_check_hostname=settings.ssl_check_hostname,
         client_id=settings.client_id,
         client_rack=settings.client_rack,
@@ -76,10 +80,25 @@ async def open_codec(settings: RegistrySettings, written: Collection[str] = OUTP
 
 def registry_address(settings: RegistrySettings, url: str) -> RegistryAddress:
     """Return how the settings say to reach the registry at ``url``."""
-    password, ca_file = settings.schema_registry_password, settings.schema_registry_cafile
+    source = TokenSource(
+        settings.schema_registry_token_file,
+        settings.schema_registry_token_command,
+        settings.schema_registry_token_provider,
+        settings.schema_registry_token_argument,
+        says="EDDY_SCHEMA_REGISTRY_TOKEN_",
+    )
+    files = TlsFiles(
+        _text(settings.schema_registry_cafile),
+        _text(settings.schema_registry_certfile),
+        _text(settings.schema_registry_keyfile),
+        _secret(settings.schema_registry_keyfile_password),
+        says="EDDY_SCHEMA_REGISTRY_",
+    )
     return RegistryAddress(
         url=url,
         user=settings.schema_registry_username,
-        password=password.get_secret_value() if password is not None else None,
-        ca_file=str(ca_file) if ca_file is not None else None,
+        password=_secret(settings.schema_registry_password),
+        token=TokenProvider(source).token if source.given else None,
+        headers=settings.schema_registry_headers,
+        tls=renewed_context(files) if files.cafile or files.certfile else None,
     )

@@ -23,7 +23,8 @@ def error(status, code, message):
 class FakeRegistry:
     """The state and the routes.
 
-    ``failures`` holds HTTP statuses to answer before anything else, ``answers`` (status, text) by path.
+    ``failures`` holds HTTP statuses to answer before anything else, ``answers`` (status, text) by path. With
+    a ``token`` only those who send it get in; ``headers`` are those of the last request.
     """
 
     def __init__(self, login=None):
@@ -33,6 +34,8 @@ class FakeRegistry:
         self.requests = []
         self.failures = []
         self.answers = {}
+        self.token = None
+        self.headers = {}
         self.most_at_once = self._at_once = 0
         self._login = login
         self.app = web.Application(middlewares=[self._every])
@@ -80,6 +83,9 @@ class FakeRegistry:
         if request.path in self.answers:
             status, text = self.answers[request.path]
             return web.Response(status=status, text=text)
+        self.headers = dict(request.headers)
+        if self.token and request.headers.get("Authorization") != f"Bearer {self.token}":
+            return error(401, 401, "Unauthorized")
         if self.failures:
             return error(self.failures.pop(0), 50001, "not now")
         if self._login:

@@ -21,6 +21,9 @@ from schemas.registered import AbsentSchema, RegisteredSchema
 from schemas.registry import Registry
 from schemas.writer_schemas import ABSENT_FOR_S, MOST_ABSENT, MOST_READERS, WriterSchemas
 from streams.core.errors import ConfigurationError, InfrastructureError
+from streams.kafka.tls import TlsFiles, renewed_context
+from streams.observe.settings import RegistrySettings, load
+from streams.worker.endpoints import open_codec, registry_address
 from tests.certificates import signed_certificate
 from tests.unit.schemas.fake_registry import FakeRegistry
 from tests.unit.schemas.samples import fullest, smallest
@@ -494,12 +497,116 @@ def certificate(tmp_path):
 async def test_tls_trusts_the_given_authority_and_no_other(fake, certificate):
     pem, tls = certificate
     async with fake.serve(tls) as url:
-        codec = await Codec.connect(address(url, ca_file=str(pem)), register=True)
+        trusting = renewed_context(TlsFiles(cafile=str(pem)))
+        codec = await Codec.connect(address(url, tls=trusting), register=True)
         await codec.close()
         with pytest.raises(InfrastructureError, match="Certificate"):
             await Codec.connect(address(url, attempts=1))
 
 
-async def test_a_ca_file_that_cannot_be_read_is_named(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"gone\.pem"):
-        Registry(address("https://localhost", ca_file=str(tmp_path / "gone.pem")))
+async def test_a_registry_that_asks_for_a_certificate_gets_ours(fake, certificate, tmp_path):
+    pem, tls = certificate
+    tls.load_verify_locations(pem)
+    tls.verify_mode = ssl.CERT_REQUIRED
+    async with fake.serve(tls) as url:
+        ours = TlsFiles(cafile=str(pem), certfile=str(pem), keyfile=str(tmp_path / "key.pem"))
+        codec = await Codec.connect(address(url, tls=renewed_context(ours)), register=True)
+        await codec.close()
+        without = renewed_context(TlsFiles(cafile=str(pem)))
+        with pytest.raises(InfrastructureError):
+            await Codec.connect(address(url, attempts=1, tls=without))
+
+
+async def test_a_token_that_has_ended_is_asked_for_again(fake, url):
+    given = []
+
+    async def token():
+        given.append(fake.token)
+        return fake.token
+
+    fake.token = "first"
+    login = address(url, token=token, headers={"target-sr-cluster": "lsrc-1"})
+    assert "first" not in repr(login)
+    codec = await Codec.connect(login, register=True)
+    try:
+        assert fake.headers["target-sr-cluster"] == "lsrc-1"
+        fake.token = "second"
+        id_ = fake.add(json.dumps(latest(LOGS).definition))
+        assert await read(codec.decoder(LOGS), framed(id_, data_of(DECISION))) == DECISION
+        assert given == ["first", "second"]
+    finally:
+        await codec.close()
+
+
+async def test_a_token_that_is_refused_or_not_there_is_said_without_showing_it(fake, url):
+    async def guessed():
+        return "guess-me"
+
+    async def missing():
+        raise FileNotFoundError("/run/token")
+
+    fake.token = "another"
+    with pytest.raises(ConfigurationError, match="or its token") as refused:
+        await Codec.connect(address(url, token=guessed))
+    assert "guess-me" not in str(refused.value)
+    with pytest.raises(InfrastructureError, match="/run/token"):
+        await Codec.connect(address(url, token=missing, attempts=1))
+
+
+async def test_the_next_url_is_asked_where_one_does_not_answer_and_stays(fake, url):
+    away = f"http://127.0.0.1:{unused_port()}"
+    both = address(f"{away}, {url}", attempts=1)
+    assert both.shown() == f"{away}, {url}"
+    codec = await Codec.connect(both, register=True)
+    await codec.close()
+    async with FakeRegistry().serve() as other, Registry(address(f"{url},{other}", attempts=1)) as asking:
+        fake.failures = [503]
+        assert await asking.id_of(LOGS, latest(LOGS).definition) is None  # the other, which is empty
+        asked = len(fake.requests)
+        await asking.id_of(LOGS, latest(LOGS).definition)
+        assert len(fake.requests) == asked
+
+
+async def test_urls_of_which_none_answers_are_all_named():
+    both = ", ".join(f"http://127.0.0.1:{unused_port()}" for _ in range(2))
+    with pytest.raises(InfrastructureError, match=both):
+        await Codec.connect(address(both, attempts=1))
+
+
+def test_a_ca_file_that_cannot_be_read_is_named_with_its_setting(tmp_path):
+    lacking = load(
+        RegistrySettings,
+        schema_registry_url="https://localhost",
+        schema_registry_cafile=tmp_path / "gone.pem",
+    )
+    with pytest.raises(ConfigurationError, match=r"gone\.pem.*EDDY_SCHEMA_REGISTRY_CAFILE"):
+        registry_address(lacking, "https://localhost")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"username": "me", "token_file": "t"}, "USERNAME and EDDY_SCHEMA_REGISTRY_TOKEN_FILE"),
+        ({"token_command": "get 'it"}, "cannot be split"),
+        ({"url": "http://a:8081,b:8081"}, "separated by commas"),
+        ({"headers": {"a": "b\r\nc: d"}}, "printable"),
+        ({"headers": {"a b": "c"}}, "printable"),
+    ],
+)
+def test_settings_that_cannot_be_meant_so_are_refused_at_start(settings, said):
+    with pytest.raises(ConfigurationError, match=said):
+        load(RegistrySettings, **{f"schema_registry_{name}": value for name, value in settings.items()})
+
+
+async def test_the_settings_reach_the_registry(fake, url, tmp_path):
+    fake.token = "renewed"
+    (tmp_path / "token").write_text("renewed\n")
+    settings = load(
+        RegistrySettings,
+        schema_registry_url=url,
+        schema_registry_token_file=tmp_path / "token",
+        schema_registry_headers={"Confluent-Identity-Pool-Id": "pool-1"},
+    )
+    codec = await open_codec(settings)
+    await codec.close()
+    assert fake.headers["Confluent-Identity-Pool-Id"] == "pool-1"
