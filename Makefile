@@ -4,7 +4,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks console demo test test-home test-debian test-pythons test-kafka test-hostile test-faults test-sources test-gateway test-guard test-programs test-registry test-browser test-notify test-compose test-kubernetes test-native test-release wheel-native man dist docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
+.PHONY: help setup hooks console demo test test-home test-debian test-pythons test-kafka test-brokers test-hostile test-faults test-sources test-gateway test-guard test-programs test-registry test-browser test-notify test-compose test-kubernetes test-native test-release wheel-native man dist docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -54,6 +54,15 @@ test-pythons: setup ## run the tests that need no broker on Python 3.11 to 3.14,
 
 test-kafka: setup ## run the integration tests on Apache Kafka, fetched from Maven Central
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 4 --maxschedchunk 2 tests/integration --broker kafka $(ARGS)
+
+# What talks to brokers about more than records: groups, transactions, topics and their ids, rights, logins.
+BROKER_TESTS := $(addprefix tests/integration/test_,$(addsuffix .py,brokers engine_on_broker exactly_once transactions topics_command doctor_command rights security token_login restore topic_prefix open_transaction standby takeover))
+KAFKAS := 3.7.2 3.9.2 4.0.2 4.4.0
+
+test-brokers: setup ## run what depends on the broker on an older Apache Kafka and the newest (KAFKAS="3.9.2" for one)
+	@failed=; for version in $(KAFKAS); do echo "Apache Kafka $$version"; \
+	  KAFKA_VERSION=$$version PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 3 $(BROKER_TESTS) --broker kafka $(ARGS) || failed="$$failed $$version"; \
+	done; if [ -n "$$failed" ]; then echo "failed on:$$failed"; exit 1; fi
 
 test-hostile: setup ## send a worker on Apache Kafka what nobody should send (ARGS="-k name" for some)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 0 tests/hostile --broker kafka $(ARGS)

@@ -96,7 +96,7 @@ def test_whoever_is_waited_for_can_be_waited_for() -> None:
 
 def test_kafka_is_the_version_the_tests_run_on() -> None:
     pom = ET.parse(ROOT / "tests" / "integration" / "kafka" / "pom.xml")
-    version = pom.findtext(".//{*}dependency[{*}groupId='org.apache.kafka']/{*}version")
+    version = pom.findtext("./{*}properties/{*}kafka.version")
     assert SERVICES["kafka"]["image"] == SERVICES["demo"]["image"] == f"docker.io/apache/kafka:{version}"
 
 

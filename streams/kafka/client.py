@@ -19,6 +19,7 @@ from aiokafka.errors import (
     InvalidTopicError,
     KafkaError,
     MessageSizeTooLargeError,
+    NodeNotReadyError,
     PolicyViolationError,
     RecordTooLargeError,
     TopicAlreadyExistsError,
@@ -305,6 +306,13 @@ class Brokers(TopicReading):
         return [(metadata.partition, metadata.offset) for metadata in done]
 
 
+async def _start(admin: AIOKafkaAdminClient, connection: Connection) -> None:
+    await admin.start()
+    if connection.oauth_token is not None and not admin_client(admin).cluster.brokers():
+        # Up to Apache Kafka 3.9 a refused token is answered so.
+        raise NodeNotReadyError("no broker is named")
+
+
 @asynccontextmanager
 async def connect(connection: Connection) -> AsyncIterator[Brokers]:
     """Connect to the brokers for as long as the block lasts.
@@ -323,7 +331,7 @@ async def connect(connection: Connection) -> AsyncIterator[Brokers]:
         _SILENT_SECONDS,
     )
     try:
-        await admin.start()
+        await _start(admin, connection)
     except (KafkaError, OSError) as error:
         await admin.close()
         if (refused := await refusal(connection)) is not None:

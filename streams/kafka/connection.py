@@ -136,13 +136,14 @@ async def _token_refusal(opened: AIOKafkaConnection) -> str | None:
     """Return what to do about a token that is refused, None when it is not.
 
     A broker answers an invalid token with the reason, and waits for the client to take note of it. aiokafka
-    takes that answer for a success, and the broker ends the connection at its first request.
+    takes that answer for a success. At the first request the broker ends the connection, up to Apache Kafka
+    3.9 with an answer that holds nothing but an error.
     """
     try:
-        await opened.send(ApiVersionRequest())
+        answer = await opened.send(ApiVersionRequest())
     except KafkaConnectionError:
         return _REFUSED
-    return None
+    return _REFUSED if answer.error_code else None
 
 
 def what_to_do(error: Exception, connection: Connection) -> str | None:

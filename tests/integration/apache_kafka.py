@@ -161,12 +161,12 @@ class ApacheKafka:
         """Write the configuration and an empty log directory; both name the ports."""
         controller = own_port()
         addresses = {
-            "controller.quorum.bootstrap.servers": f"127.0.0.1:{controller}",
+            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
             "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
             "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self._advertised_port or port}",
             "log.dirs": str(self._directory / f"data-{port}"),
         }
-        self._write_and_format(addresses, "--standalone")
+        self._write_and_format(addresses)
 
     def _write_and_format(self, addresses: Mapping[str, str], *options: str) -> None:
         properties = {**self._properties, **addresses}

@@ -1,4 +1,6 @@
-"""The jars of Apache Kafka: resolved once by Maven, kept under the hash of the pom.
+"""The jars of Apache Kafka: resolved once by Maven, kept under the hash of the pom and the version.
+
+The version is that of the pom, or what the environment variable KAFKA_VERSION says, such as 3.9.2.
 
 `python -m tests.integration.kafka_jars` fetches them and prints their directory. Exit codes: 0 they are
 there, 75 (EX_TEMPFAIL) Maven Central gave no answer to anything, 1 any other failure.
@@ -25,12 +27,15 @@ def kafka_jars(maven_options: Sequence[str] = (), cache: Path = CACHE) -> Path:
         CentralUnreachableError: Maven Central cannot be reached at all.
         InfrastructureError: Maven failed in any other way.
     """
-    libraries = cache / hashlib.sha256(POM.read_bytes()).hexdigest()[:16]
+    version = os.environ.get("KAFKA_VERSION", "")
+    libraries = cache / hashlib.sha256(POM.read_bytes() + version.encode()).hexdigest()[:16]
     if not libraries.is_dir():
         libraries.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as fresh:
             into = ["-DincludeScope=runtime", f"-DoutputDirectory={Path(fresh) / 'jars'}"]
-            run_maven(["-f", str(POM), f"{DEPENDENCIES}:copy-dependencies", *into, *maven_options], str(POM))
+            chosen = [f"-Dkafka.version={version}"] if version else []
+            options = [*into, *chosen, *maven_options]
+            run_maven(["-f", str(POM), f"{DEPENDENCIES}:copy-dependencies", *options], str(POM))
             try:
                 (Path(fresh) / "jars").rename(libraries)
             except OSError:
