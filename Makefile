@@ -4,7 +4,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks console demo test test-home test-debian test-pythons test-kafka test-brokers test-hostile test-faults test-sources test-gateway test-guard test-programs test-registry test-browser test-notify test-compose test-kubernetes test-native test-release wheel-native man dist docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
+.PHONY: help setup hooks console demo test test-home test-debian test-pythons test-kafka test-brokers test-hostile test-faults test-sources test-gateway test-guard test-programs test-registry test-browser test-notify test-compose test-kubernetes test-native test-release audit wheel-native man dist docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -111,6 +111,9 @@ test-native: setup ## check the native core: format, lints, tests, licences, and
 
 test-release: $(VENV)/.installed-release $(VENV)/.installed-docs ## install the wheels elsewhere and run what they bring; break the site (ARGS="-k name")
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 0 -m release tests/release $(ARGS)
+
+audit: $(VENV)/.installed-release ## ask the package index for known vulnerabilities of what users install
+	$(BIN)/python -m tests.audit
 
 man: setup ## write the man pages of every command into man/
 	$(BIN)/python -m deploy.man.pages man

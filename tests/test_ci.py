@@ -29,6 +29,7 @@ def run_ci(
     rules: int = 0,
     servers: int = 0,
     described: int = 0,
+    audited: int = 0,
     manifests: int = 0,
     debian: int = 0,
     cargo: bool = True,
@@ -56,6 +57,7 @@ def run_ci(
         "browser/chromium": browser,
         "typescript": compiler,
         "asyncapi": described,
+        "audit": audited,
         "kubernetes/tools": manifests,
         "deploy/promtool": rules,
         "notify/servers": servers,
@@ -177,6 +179,16 @@ def test_a_document_of_the_topics_that_is_wrong_is_a_failure(tmp_path: Path) -> 
     assert run_ci(tmp_path, described=1).returncode == 1
 
 
+def test_it_goes_on_without_reports_of_vulnerabilities_and_says_so(tmp_path: Path) -> None:
+    result = run_ci(tmp_path, audited=os.EX_TEMPFAIL)
+    assert result.returncode == 0
+    assert "NO PACKAGE WAS AUDITED" in result.stderr
+
+
+def test_a_known_vulnerability_is_a_failure(tmp_path: Path) -> None:
+    assert run_ci(tmp_path, audited=1).returncode == 1
+
+
 def test_it_goes_on_without_helm_and_says_so(tmp_path: Path) -> None:
     result = run_ci(tmp_path, manifests=os.EX_TEMPFAIL, test_kubernetes="false", test_kafka="echo tested")
     assert result.returncode == 0
@@ -192,7 +204,8 @@ def test_it_goes_on_without_prometheus_and_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "found", ["fetched", "browser", "compiler", "rules", "servers", "described", "manifests", "debian"]
+    "found",
+    ["fetched", "browser", "compiler", "rules", "servers", "described", "audited", "manifests", "debian"],
 )
 def test_what_does_not_arrive_in_time_is_missing_like_what_is_not_there(tmp_path: Path, found: str) -> None:
     result = run_ci(tmp_path, **{found: TIMED_OUT})

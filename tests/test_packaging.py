@@ -1,5 +1,7 @@
 """What is installed is what was tested, and nothing the code reads is missing from the wheel."""
 
+import itertools
+import os
 import re
 import shutil
 import subprocess
@@ -82,3 +84,42 @@ def test_the_wheel_holds_every_file_the_code_reads(tmp_path: Path) -> None:
     }
     assert len(there) > 50
     assert there - set(ZipFile(wheel).namelist()) == set()
+
+
+@pytest.mark.parametrize(
+    ("tag", "named", "tags"),
+    [
+        ("v9.8.7", "", ["localhost/eddy-streams", "localhost/eddy-streams:9.8.7"]),
+        ("", "", ["localhost/eddy-streams"]),
+        ("v9.8.7", "registry:5000/eddy", ["registry:5000/eddy", "registry:5000/eddy:9.8.7"]),
+        ("v9.8.7", "registry:5000/eddy:mine", ["registry:5000/eddy:mine"]),
+    ],
+)
+def test_an_image_of_a_release_has_its_version_as_the_chart_asks(
+    tmp_path: Path, tag: str, named: str, tags: list[str]
+) -> None:
+    (tmp_path / "deploy").mkdir()
+    (tmp_path / "bin").mkdir()
+    shutil.copy(ROOT / "deploy" / "image", tmp_path / "deploy")
+    (engine := tmp_path / "bin" / "podman").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    engine.chmod(0o755)
+    environment = os.environ | {
+        "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        **dict.fromkeys(("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"), "a"),
+        **dict.fromkeys(("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"), "a@b"),
+        **({"IMAGE": named} if named else {}),
+    }
+
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    run("git", "init", "--quiet")
+    run("git", "add", "deploy")
+    run("git", "commit", "--quiet", "--message", "Release")
+    if tag:
+        run("git", "tag", tag)
+    words = run("deploy/image").splitlines()
+    assert [after for word, after in itertools.pairwise(words) if word == "--tag"] == tags

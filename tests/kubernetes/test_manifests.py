@@ -219,6 +219,8 @@ def test_the_chart_is_without_fault() -> None:
         "wroker.replicas=2",
         "worker.replicas=0",
         "settings.SECRET=1",
+        "settings.EDDY_BOOTSTRAP_SERVER=kafka-1:9092",
+        "worker.settings.EDDY_CHEKPOINT_S=5",
         "worker.terminationGracePeriodSeconds=30",
     ],
 )

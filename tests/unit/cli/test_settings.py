@@ -11,6 +11,7 @@ from streams.core.detectors.settings import DEFAULTS
 from streams.core.errors import ConfigurationError
 from streams.core.settings_document import MEANINGS, RANGES, to_document
 from streams.observe.settings import load
+from tests.pages import ROOT
 
 
 def eddy(*words: str) -> Result:
@@ -30,6 +31,13 @@ def test_every_setting_of_every_process_is_listed_with_its_meaning() -> None:
         for name in dict.fromkeys(name for kind in READERS.values() for name in kind.model_fields)
     ]
     assert all(row["meaning"] for row in found)
+
+
+def test_the_chart_takes_each_of_them_and_no_other() -> None:
+    chart = json.loads((ROOT / "deploy" / "helm" / "eddy" / "values.schema.json").read_text())
+    known = {str(row["variable"]) for row in rows("settings")}
+    assert chart["definitions"]["setting"]["enum"] == sorted(known), "write the names into the schema"
+    assert "^EDDY_" not in json.dumps(chart)
 
 
 def test_a_value_from_the_environment_is_shown_and_a_secret_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
