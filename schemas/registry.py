@@ -61,6 +61,7 @@ class Registry:
         self._answers = 0
         """Which of the roots has answered last."""
         self._token: str | None = None
+        self._has_let_in = False
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(ssl=True if address.tls is None else address.tls),
             timeout=aiohttp.ClientTimeout(total=address.timeout_s),
@@ -152,6 +153,7 @@ class Registry:
 
     async def _ask_once(self, method: str, path: tuple[str, ...], body: Any) -> _Answer:
         """Ask one URL after another, first the one that has answered last."""
+        await self._login()
         failed = _TemporaryError("there is no URL")
         for number in (*range(self._answers, len(self._roots)), *range(self._answers)):
             try:
@@ -167,27 +169,35 @@ class Registry:
         kept = self._token
         answer = await self._send(root, method, path, body)
         if answer.status == HTTPStatus.UNAUTHORIZED and kept is not None:
-            self._token = None  # it has ended: a fresh one is asked for
+            if self._token == kept:  # else another request has asked for a fresh one already
+                self._token = None
+            await self._login()
+            if self._token == kept and self._has_let_in:
+                self._token = None
+                raise _TemporaryError("the token has ended, and there is no newer one")
             answer = await self._send(root, method, path, body)
+        self._has_let_in = self._has_let_in or answer.status == HTTPStatus.OK
         return answer
 
-    async def _authorization(self) -> dict[str, str]:
-        if self._address.token is None:
-            return {}
-        if self._token is None:
+    async def _login(self) -> None:
+        """Ask for a token where one is needed and none is kept."""
+        if self._address.token is not None and self._token is None:
             try:
                 self._token = await self._address.token()
             except OSError as error:
                 raise _TemporaryError(str(error)) from error
-        return {"Authorization": f"Bearer {self._token}"}
 
     async def _send(self, url: URL, method: str, path: tuple[str, ...], body: Any) -> _Answer:
         for part in path:
             url /= part
-        headers = await self._authorization() | ({} if body is None else {"Content-Type": _JSON})
+        headers = {} if body is None else {"Content-Type": _JSON}
+        if self._token is not None:
+            headers["Authorization"] = f"Bearer {self._token}"
         data = None if body is None else json.dumps(body)
         try:
-            async with self._session.request(method, url, data=data, headers=headers) as response:
+            # A redirect would carry what lets us in to another host.
+            asked = self._session.request(method, url, data=data, headers=headers, allow_redirects=False)
+            async with asked as response:
                 answer = _Answer(response.status, await _bounded(response.content))
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _TemporaryError(type(error).__name__) from error

@@ -19,7 +19,7 @@ from pydantic import Field
 from streams.cli.command_group import PROBLEM_FOUND
 from streams.cli.input_options import formats_option, settings_option
 from streams.cli.settings_file import settings_in_force
-from streams.cli.text.live import LiveAlerts, summary
+from streams.cli.text.live import Desktop, LiveAlerts, summary
 from streams.cli.text.screen import echo, echo_json, standard_error, standard_output, status
 from streams.cli.variables import brokers_option
 from streams.core.domain.text.figures import count
@@ -127,6 +127,7 @@ class Goal(NamedTuple):
 @click.option(
     "--judge", is_flag=True, help="Show sessions that go in circles as soon as they do, without Kafka."
 )
+@click.option("--notify", is_flag=True, help="With --judge: show each loop as a notice of the desktop, too.")
 @formats_option
 @click.option(
     "--content",
@@ -159,6 +160,7 @@ def ingest(
     out: str | None,
     dry_run: bool,
     judge: bool,
+    notify: bool,
     formats: FormatDetection,
     content: str | None,
     since: int | None,
@@ -187,6 +189,7 @@ def ingest(
     \b
     Examples:
       eddy ingest --follow --judge               watch the agents on this machine
+      eddy ingest --follow --judge --notify      and be told on the desktop
       eddy ingest session.jsonl --out -          see what becomes of a file
       ssh host cat session.jsonl | eddy ingest - --out -
       eddy ingest ~/.claude/projects --follow --to decision-logs --content hash
@@ -196,7 +199,12 @@ def ingest(
         raise click.UsageError("--to, --out and --dry-run exclude one another.")
     if STANDARD_INPUT in paths and (follow or otlp is not None):
         raise click.UsageError("Standard input is read to its end: it excludes --follow and --otlp.")
-    live = LiveAlerts(standard_output(), settings_in_force(settings_path)) if judge else None
+    if notify and not (judge and (follow or otlp is not None)):
+        raise click.UsageError(
+            "--notify is about loops that happen: it needs --judge, and --follow or --otlp."
+        )
+    tell = Desktop().tell if notify else None
+    live = LiveAlerts(standard_output(), settings_in_force(settings_path), tell) if judge else None
     if judge and out == STANDARD_OUTPUT:
         raise click.UsageError("--judge and --out - both write to standard output.")
     with ExitStack() as stack:

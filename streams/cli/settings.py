@@ -31,8 +31,8 @@ READERS: Final[Mapping[str, type[SettingsPart]]] = {
 
 _HIDDEN = "(set, hidden)"
 
-#: A login in front of the host of an address.
-_LOGIN = re.compile(r"(?<=://).*@")
+#: A login in front of the host of an address, of which there may be several.
+_LOGIN = re.compile(r"(?<=://)(?:(?!,https?://).)*@")
 
 
 @click.command()

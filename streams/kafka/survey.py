@@ -129,7 +129,7 @@ async def ends(connection: Connection, partitions: Mapping[str, int]) -> dict[tu
 
 
 async def broker_setting(connection: Connection, name: str) -> str | None:
-    """Return a setting of one of the brokers, None where they do not report it."""
+    """Return a setting of one of the brokers, empty where it is not set; None where they do not report it."""
     admin = AIOKafkaAdminClient(**connection.client_options())
     await admin.start()
     try:
@@ -143,7 +143,7 @@ async def broker_setting(connection: Connection, name: str) -> str | None:
         return None  # it takes a right of its own, and the embedded broker does not know the request
     finally:
         await admin.close()
-    return next((entry[1] for entry in entries if entry[0] == name), None)
+    return next((entry[1] or "" for entry in entries if entry[0] == name), None)
 
 
 async def racks(connection: Connection) -> list[str | None]:

@@ -24,6 +24,9 @@ MEBIBYTE = 1 << 20
 
 _URL = re.compile(r"https?://[^\s,/]+(/[^\s,]*)?")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_OWN_HEADERS = frozenset(
+    {"authorization", "accept", "accept-encoding", "content-type", "content-length", "host"}
+)
 _SERVER = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+)(:(?P<port>[0-9]{1,5}))?")
 
 #: Name of a function, as ``module:function``.
@@ -214,6 +217,7 @@ class RegistrySettings(SettingsPart):
     schema_registry_token_argument: str = Field("", description="What that function is called with.")
     schema_registry_headers: dict[str, str] = Field(
         default_factory=dict,
+        repr=False,
         description="Sent with each request, as JSON, such as target-sr-cluster of Confluent Cloud.",
     )
     schema_registry_cafile: Path | None = Field(None, description="CA certificates of the registry, PEM.")
@@ -236,9 +240,13 @@ class RegistrySettings(SettingsPart):
     @classmethod
     def _are_urls(cls, value: str | None) -> str | None:
         urls = [] if value is None else [url.strip() for url in value.split(",")]
+        # Not repeated here: some write a login into it.
         if not all(_URL.fullmatch(url) for url in urls):
-            # Not repeated here: some write a login into it.
-            raise ValueError("must be http(s)://host:port, or several of them separated by commas")
+            raise ValueError(
+                "must be http(s)://host:port, or several separated by commas; a comma in a password is %2C"
+            )
+        if any("@" in url for url in urls[1:]):
+            raise ValueError("takes a login in the first address alone: it is that of all")
         return value
 
     @field_validator("schema_registry_headers")
@@ -247,11 +255,16 @@ class RegistrySettings(SettingsPart):
         for name, text in value.items():
             if not _HEADER.fullmatch(name) or not text.isprintable() or not text.isascii():
                 raise ValueError(f"cannot send {name!r} as a header: names and values are printable ASCII")
+            if name.lower() in _OWN_HEADERS:
+                raise ValueError(f"cannot send {name!r}: Eddy sends that header itself")
         return value
 
     @model_validator(mode="after")
     def _registry_login_is_one(self) -> Self:
         logins = {
+            "a login in EDDY_SCHEMA_REGISTRY_URL": self.schema_registry_url is not None
+            and "@" in self.schema_registry_url
+            and self.schema_registry_username is None,
             "EDDY_SCHEMA_REGISTRY_USERNAME": self.schema_registry_username,
             "EDDY_SCHEMA_REGISTRY_TOKEN_FILE": self.schema_registry_token_file,
             "EDDY_SCHEMA_REGISTRY_TOKEN_COMMAND": self.schema_registry_token_command,
@@ -260,6 +273,8 @@ class RegistrySettings(SettingsPart):
         given = [name for name, value in logins.items() if value]
         if len(given) > 1:
             raise ValueError(f"{' and '.join(given)} are logins at one registry: set one of them")
+        if self.schema_registry_keyfile is not None and self.schema_registry_certfile is None:
+            raise ValueError("EDDY_SCHEMA_REGISTRY_KEYFILE needs EDDY_SCHEMA_REGISTRY_CERTFILE beside it")
         return self
 
 

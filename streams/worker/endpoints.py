@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
+from typing import Final
 
 from pydantic import SecretStr
 
@@ -16,6 +17,9 @@ from streams.kafka.connection import Connection
 from streams.kafka.oauth_token import TokenProvider, TokenSource
 from streams.kafka.tls import TlsFiles, renewed_context
 from streams.observe.settings import ConnectionSettings, RegistrySettings
+
+#: A request to the registry waits for a token so long, as it does for an answer.
+_TOKEN_SECONDS: Final = 10.0
 
 
 def _text(path: Path | None) -> str | None:
@@ -85,6 +89,7 @@ def registry_address(settings: RegistrySettings, url: str) -> RegistryAddress:
         settings.schema_registry_token_command,
         settings.schema_registry_token_provider,
         settings.schema_registry_token_argument,
+        seconds=_TOKEN_SECONDS,
         says="EDDY_SCHEMA_REGISTRY_TOKEN_",
     )
     files = TlsFiles(

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+import asyncio
+import html
+import logging
+import shutil
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final, TypeAlias
 
 from streams.cli.text.line import Line, TextSpan
 from streams.cli.text.timeline import mark, style
@@ -13,10 +18,13 @@ from streams.core.domain.outcome import Scored
 from streams.core.domain.text.figures import clock, count
 from streams.core.domain.text.printable import printable
 from streams.core.entry import Entry, session_key
+from streams.core.errors import ConfigurationError
 from streams.core.offline import MOST_FOLLOWED, Judge, Judgement
 from streams.formats.ingest.ingestion import FormatAccount, IngestAccount
 from streams.formats.ingest.sink import SentRecord
 from streams.operate.explain.explanation import meaning, sentence
+
+log = logging.getLogger(__name__)
 
 _MOST_NAMED: Final = 5
 _REASONS: Final = {
@@ -71,6 +79,54 @@ MOST_NAMED: Final = 10
 """Sessions named that were in a loop before anything was followed; it counts the others."""
 
 
+#: Shows a person a title and a text.
+Tell: TypeAlias = Callable[[str, str], Awaitable[None]]
+
+_DESKTOP_SECONDS: Final = 5.0
+
+
+class Desktop:
+    """Notices on the desktop of this machine, by the program `notify-send` of freedesktop.org.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
+
+    def __init__(self) -> None:
+        found = shutil.which("notify-send")
+        if found is None:
+            raise ConfigurationError(
+                "Notices on the desktop need the program notify-send: apt-get install libnotify-bin."
+            )
+        self._program = found
+        self._fails = False
+
+    async def tell(self, title: str, text: str) -> None:
+        """Show a notice; one that cannot be shown is logged, the first time that it is so."""
+        # The text may have markup, and what agents wrote is none.
+        words = (self._program, "-a", "Eddy", "-u", "critical", "--", title, html.escape(text))
+        process = await asyncio.create_subprocess_exec(
+            *words,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            _, said = await asyncio.wait_for(process.communicate(), _DESKTOP_SECONDS)
+        except TimeoutError:
+            said = b"no answer within 5 s"
+        finally:
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+        if process.returncode != 0 and not self._fails:
+            log.warning(
+                "The desktop shows no notice: %s", printable(said.decode(errors="replace").strip(), 200)
+            )
+        self._fails = process.returncode != 0
+
+
 class LiveAlerts:
     """A sink that judges records and writes alerts that say something new.
 
@@ -79,10 +135,15 @@ class LiveAlerts:
     Args:
         write: Takes a line to show.
         settings: Settings that alerts are made under.
+        tell: Told once of each loop that is found live.
     """
 
-    def __init__(self, write: Callable[[Line], None], settings: DetectionSettings) -> None:
+    def __init__(
+        self, write: Callable[[Line], None], settings: DetectionSettings, tell: Tell | None = None
+    ) -> None:
         self._write = write
+        self._tell = tell
+        self._told: set[str] = set()
         self._judge = Judge(settings, MOST_FOLLOWED)
         self._is_live = False
         self._past: dict[str, Line] = {}
@@ -92,7 +153,7 @@ class LiveAlerts:
     async def write(self, records: Sequence[SentRecord]) -> None:
         """Judge records."""
         for each in records:
-            self._add(self._judge.judge(Entry(session_key(each.value), None, each.value, None)))
+            await self._add(self._judge.judge(Entry(session_key(each.value), None, each.value, None)))
 
     async def close(self) -> None:
         """Do nothing."""
@@ -108,7 +169,7 @@ class LiveAlerts:
             self._write(Line.of(TextSpan(f"  … and {len(self._past) - MOST_NAMED:,} more in a loop")))
         self._past.clear()
 
-    def _add(self, judgement: Judgement) -> None:
+    async def _add(self, judgement: Judgement) -> None:
         if not isinstance(outcome := judgement.outcome, Scored):
             return
         session_id = outcome.decision.session_id
@@ -122,11 +183,21 @@ class LiveAlerts:
             line = _line(outcome, event.fields)
             if self._is_live:
                 self._write(line)
+                await self._show(outcome, event.fields)
             elif found.level is Level.LOOP and not found.over:
                 self._past.pop(session_id, None)
                 self._past[session_id] = line
             elif found.over:
                 self._past.pop(session_id, None)
+
+    async def _show(self, outcome: Scored, fields: Mapping[str, Any]) -> None:
+        found, session_id = meaning(fields), outcome.decision.session_id
+        if found.over:
+            self._told.discard(session_id)
+        elif self._tell is not None and found.level is Level.LOOP and session_id not in self._told:
+            self._told.add(session_id)
+            who = printable(outcome.decision.agent_id or session_id, 40)
+            await self._tell(f"{who} goes in circles", f"{printable(session_id, 40)}: {sentence(fields)}")
 
 
 def _line(outcome: Scored, fields: Mapping[str, Any]) -> Line:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import orjson
 from aiohttp import web
 
+from schemas.registered import RegistryAddress
 from streams.console.action_context import ActionContext, form_sent
 from streams.console.command_form import Form, one
 from streams.console.console import Console, wants_json
@@ -175,7 +176,7 @@ class Redriving:
             "most": MOST_AT_ONCE,
             "unconfirmed": UNCONFIRMED,
             "max_bytes": settings.max_value_bytes,
-            "registry": settings.schema_registry_url or "",
+            "registry": RegistryAddress(url=settings.schema_registry_url or "").shown(),
         }
         if wants_json(request) and not asked.dry_run:
             return web.json_response({"status": "accepted", **content})

@@ -97,12 +97,10 @@ class _Answers:
                 for place, (partition, error, *rest) in enumerate(partitions):
                     tp = TopicPartition(topic, partition)
                     self._raw[tp] = rest[-1]
-                    if error == OffsetOutOfRangeError.errno and not self._may_lead(node_id, tp):
+                    leads = self._client.cluster.leader_for_partition(tp) == node_id
+                    if error == OffsetOutOfRangeError.errno and not leads:
                         partitions[place] = (partition, NotLeaderForPartitionError.errno, *rest)
         return answer
-
-    def _may_lead(self, node_id: int, tp: TopicPartition) -> bool:
-        return self._client.cluster.leader_for_partition(tp) in {node_id, None, -1}
 
     def take(self, tp: TopicPartition) -> Any:
         return self._raw.pop(tp, None)

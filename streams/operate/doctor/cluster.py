@@ -126,7 +126,7 @@ def retention_checks(
         settings: the detection settings in force.
         decision_logs: what the input is called.
     """
-    if offsets_minutes is None or records_ms is None:
+    if not offsets_minutes or records_ms is None:
         yield ok(_PLACE, f"these brokers do not report their {OFFSETS_RETENTION}")
         return
     offsets_s, records_s = 60 * int(offsets_minutes), int(records_ms) / 1000

@@ -131,9 +131,12 @@ async def _registry_check(settings: RegistrySettings, within: float) -> Check:
             ]
     except ConfigurationError as error:
         return fail("registry", str(error), "Correct EDDY_SCHEMA_REGISTRY_URL or the login.")
-    except InfrastructureError:
-        said = f"{address.shown()} does not answer within {within:g} s"
-        return fail("registry", said, "Check EDDY_SCHEMA_REGISTRY_URL, the network and the registry's logs.")
+    except InfrastructureError as error:
+        said = f"{address.shown()} cannot be asked within {within:g} s ({error.__cause__})"
+        advice = (
+            "Check EDDY_SCHEMA_REGISTRY_URL, where its token comes from, the network and the registry's logs."
+        )
+        return fail("registry", said, advice)
     if not missing:
         return ok("registry", f"{address.shown()} holds the schemas of this version")
     said = f"{address.shown()} does not hold {', '.join(missing)}"

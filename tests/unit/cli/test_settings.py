@@ -7,6 +7,7 @@ from click.testing import CliRunner, Result
 
 from streams.cli import main
 from streams.cli.settings import READERS
+from streams.core import native
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.errors import ConfigurationError
 from streams.core.settings_document import MEANINGS, RANGES, to_document
@@ -35,7 +36,7 @@ def test_every_setting_of_every_process_is_listed_with_its_meaning() -> None:
 
 def test_the_chart_takes_each_of_them_and_no_other() -> None:
     chart = json.loads((ROOT / "deploy" / "helm" / "eddy" / "values.schema.json").read_text())
-    known = {str(row["variable"]) for row in rows("settings")}
+    known = {str(row["variable"]) for row in rows("settings")} | {native.VARIABLE}
     assert chart["definitions"]["setting"]["enum"] == sorted(known), "write the names into the schema"
     assert "^EDDY_" not in json.dumps(chart)
 
@@ -49,6 +50,11 @@ def test_a_value_from_the_environment_is_shown_and_a_secret_is_not(monkeypatch: 
     assert "EDDY_WEB_TOKEN = (set, hidden)" in said
     assert "hunter2" not in said + eddy("settings", "--changed", "--json").stdout
     assert "EDDY_BOOTSTRAP_SERVERS" not in said
+
+
+def test_a_login_in_one_of_several_addresses_is_hidden_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDDY_SCHEMA_REGISTRY_URL", "http://me:hunter2@a:8081,http://b:8081")
+    assert "EDDY_SCHEMA_REGISTRY_URL = http://(hidden)@a:8081,http://b:8081" in eddy("settings").stdout
 
 
 def test_a_value_that_cannot_be_used_is_named_behind_the_whole_list(monkeypatch: pytest.MonkeyPatch) -> None:

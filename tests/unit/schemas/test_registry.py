@@ -553,6 +553,51 @@ async def test_a_token_that_is_refused_or_not_there_is_said_without_showing_it(f
         await Codec.connect(address(url, token=missing, attempts=1))
 
 
+async def test_a_token_that_has_ended_without_a_newer_one_is_waited_for(fake, url):
+    async def token():
+        return "first"
+
+    fake.token = "first"
+    codec = await Codec.connect(address(url, token=token, attempts=1), register=True)
+    try:
+        fake.token = "second"
+        with pytest.raises(InfrastructureError, match="there is no newer one"):
+            await read(codec.decoder(LOGS), framed(100_900, data_of(DECISION)))
+    finally:
+        await codec.close()
+
+
+async def test_many_requests_at_once_ask_for_one_fresh_token(fake, url):
+    given = []
+
+    async def token():
+        given.append(fake.token)
+        return fake.token
+
+    fake.token = "first"
+    async with Registry(address(url, token=token)) as asking:
+        await asking.id_of(LOGS, latest(LOGS).definition)
+        fake.token = "second"
+        await asyncio.gather(*(asking.id_of(LOGS, latest(LOGS).definition) for _ in range(8)))
+    assert given.count("second") < 8
+
+
+async def test_what_lets_us_in_is_not_carried_to_another_host(fake, url):
+    async def elsewhere(_request):
+        raise web.HTTPTemporaryRedirect(url)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", elsewhere)
+    server = TestServer(app)
+    await server.start_server()
+    try:
+        with pytest.raises(ConfigurationError, match="does not answer like a schema registry"):
+            await Codec.connect(address(str(server.make_url("")), headers={"X-Api-Key": "k"}))
+    finally:
+        await server.close()
+    assert fake.requests == []
+
+
 async def test_the_next_url_is_asked_where_one_does_not_answer_and_stays(fake, url):
     away = f"http://127.0.0.1:{unused_port()}"
     both = address(f"{away}, {url}", attempts=1)
@@ -588,9 +633,13 @@ def test_a_ca_file_that_cannot_be_read_is_named_with_its_setting(tmp_path):
     [
         ({"username": "me", "token_file": "t"}, "USERNAME and EDDY_SCHEMA_REGISTRY_TOKEN_FILE"),
         ({"token_command": "get 'it"}, "cannot be split"),
-        ({"url": "http://a:8081,b:8081"}, "separated by commas"),
+        ({"url": "http://a:8081,b:8081"}, "several separated by commas"),
         ({"headers": {"a": "b\r\nc: d"}}, "printable"),
         ({"headers": {"a b": "c"}}, "printable"),
+        ({"headers": {"authorization": "Bearer mine"}}, "sends that header itself"),
+        ({"url": "http://a:8081,http://me:pw@b:8081"}, "in the first address alone"),
+        ({"url": "http://me:pw@a:8081", "token_command": "get"}, "login in EDDY_SCHEMA_REGISTRY_URL"),
+        ({"keyfile": "key.pem"}, "needs EDDY_SCHEMA_REGISTRY_CERTFILE"),
     ],
 )
 def test_settings_that_cannot_be_meant_so_are_refused_at_start(settings, said):

@@ -27,7 +27,10 @@ class Brokers:
         self._loop = asyncio.get_running_loop()
         self._metadata_max_age_ms = 300_000
         self.looks_at_metadata = 0
-        self.cluster = SimpleNamespace(leader_for_partition=lambda _: LEADER, broker_metadata=lambda _: True)
+        self.leader = LEADER
+        self.cluster = SimpleNamespace(
+            leader_for_partition=lambda _: self.leader, broker_metadata=lambda _: True
+        )
 
     def force_metadata_update(self) -> None:
         self.looks_at_metadata += 1
@@ -38,8 +41,13 @@ class Brokers:
         return FetchResponse_v11(0, 0, 0, [(TP.topic, [of_partition])])
 
 
-@pytest.mark.parametrize(("lacking", "begins_again"), [(COPY, False), (LEADER, True)])
-async def test_only_the_leader_says_that_a_position_is_gone(lacking: int, begins_again: bool) -> None:
+@pytest.mark.parametrize(
+    ("lacking", "leader_then", "begins_again"),
+    [(COPY, LEADER, False), (COPY, -1, False), (LEADER, LEADER, True)],
+)
+async def test_only_the_leader_says_that_a_position_is_gone(
+    lacking: int, leader_then: int, begins_again: bool
+) -> None:
     brokers, subscriptions = Brokers(lacking), SubscriptionState()
     fetcher = Fetcher(brokers, subscriptions, auto_offset_reset="earliest", client_rack="zone-2")
     fetcher._fetch_task.cancel()
@@ -48,10 +56,12 @@ async def test_only_the_leader_says_that_a_position_is_gone(lacking: int, begins
         subscriptions.assign_from_user([TP])
         assignment = subscriptions.subscription.assignment
         assignment.state_value(TP).seek(40)
-        for _ in range(2):
-            await fetcher._proc_fetch_request(assignment, fetcher._select_read_replica(TP), REQUEST)
+        for leader in (LEADER, leader_then):
+            node = fetcher._select_read_replica(TP)
+            brokers.leader = leader
+            await fetcher._proc_fetch_request(assignment, node, REQUEST)
         assert assignment.state_value(TP).awaiting_reset is begins_again
-        assert fetcher._select_read_replica(TP) == LEADER
+        assert fetcher._select_read_replica(TP) == leader_then
         assert brokers.looks_at_metadata == (0 if begins_again else 1)
     finally:
         await fetcher.close()
