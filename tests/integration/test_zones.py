@@ -6,8 +6,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from streams.cli import main
 from tests.faults.cluster import NODES, KafkaCluster
+from tests.integration.apache_kafka import ApacheKafka
 from tests.integration.load import load
 from tests.integration.stage import Stage, prepared
 
@@ -53,3 +56,16 @@ async def test_a_worker_reads_its_input_and_restores_its_state_within_its_zone(
         ]
         assert zone["status"] == "ok"
         assert ZONE in zone["said"]
+
+
+def test_brokers_with_zones_that_name_only_leaders_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ApacheKafka(tmp_path, properties={"broker.rack": ZONE}) as broker:
+        monkeypatch.setenv("EDDY_BOOTSTRAP_SERVERS", broker.bootstrap)
+        monkeypatch.setenv("EDDY_CLIENT_RACK", ZONE)
+        monkeypatch.setenv("EDDY_DATA_DIR", str(tmp_path / "data"))
+        examined = CliRunner().invoke(main, ["doctor", "--json"])
+    [zone] = [check for check in json.loads(examined.stdout)["checks"] if check["name"] == "zone"]
+    assert zone["status"] == "warn"
+    assert "replica.selector.class" in zone["advice"]
