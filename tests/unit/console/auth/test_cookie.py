@@ -29,9 +29,10 @@ def test_no_other_character_anywhere_opens_it_as_another_login(at: int, to: str)
     cookie = sealed(LOGIN, KEY)
     at %= len(cookie)
     changed = cookie[:at] + to + cookie[at + 1 :]
-    # The last character of a signature has bits that say nothing.
     assert opened(changed, KEY, 0) in (None, LOGIN)
-    assert at == len(cookie) - 1 or changed == cookie or opened(changed, KEY, 0) is None
+    # The last character of a signature has bits that say nothing, and base64 writes two others in two ways.
+    says_the_same = at == len(cookie) - 1 or changed.replace("+", "-").replace("/", "_") == cookie
+    assert says_the_same or opened(changed, KEY, 0) is None
 
 
 @given(st.text(max_size=300))
