@@ -4,7 +4,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks console demo test test-home test-debian test-pythons test-kafka test-brokers test-hostile test-faults test-sources test-gateway test-guard test-programs test-registry test-browser test-notify test-compose test-kubernetes test-native test-release audit wheel-native man dist docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
+.PHONY: help setup hooks console demo test test-home test-debian test-pythons test-kafka test-brokers test-hostile test-faults test-sources test-gateway test-guard test-programs test-registry test-browser test-notify test-compose test-kubernetes test-native test-release audit wheel-native man dist sign docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -121,6 +121,9 @@ man: setup ## write the man pages of every command into man/
 dist: $(VENV)/.installed-release man ## build the sdists and wheels of eddy-streams and eddy-client into dist/
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --outdir dist .
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --outdir dist client
+
+sign: dist ## sign the checksums of what is in dist/ (KEY=~/.ssh/id_ed25519)
+	deploy/sign $(KEY)
 
 docs: $(VENV)/.installed-docs ## write the documents as a site into site/; a broken link or a missing heading is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict  # with --quiet no warning would count

@@ -46,7 +46,7 @@ def run_ci(
     steps |= dict.fromkeys(
         ("test-browser", "test-kubernetes", "test-native", "test-notify", "test-release", "docs"), "true"
     )
-    steps |= dict.fromkeys(("test-home", "test-debian"), "true")
+    steps |= dict.fromkeys(("test-home", "test-debian", "test-brokers"), "true")
     steps |= {name.replace("_", "-"): recipe for name, recipe in recipes.items()}
     makefile = "".join(f".PHONY: {name}\n{name}:\n\t@{recipe}\n" for name, recipe in steps.items())
     (directory / "Makefile").write_text(makefile)
@@ -233,6 +233,21 @@ def test_a_step_for_which_no_time_is_left_is_a_failure_that_is_named(tmp_path: P
     result = run_ci(tmp_path, seconds=int(total) * 60)
     assert result.returncode != 0
     assert "no time is left for: make setup" in result.stderr
+
+
+def test_with_little_time_left_kafka_gets_what_depends_on_the_broker_and_that_is_said(tmp_path: Path) -> None:
+    late = {"seconds": 50 * 60, "test_kafka": "echo all", "test_hostile": "echo hostile"}
+    result = run_ci(tmp_path / "fine", **late, test_brokers="echo brokers")
+    assert result.returncode == 0, result.stderr
+    assert [line for line in result.stdout.splitlines() if line in {"all", "brokers", "hostile"}] == [
+        "brokers",
+        "hostile",
+    ]
+    assert "LITTLE TIME IS LEFT" in result.stderr
+    assert run_ci(tmp_path / "broken", **late, test_brokers="false").returncode != 0
+    later = run_ci(tmp_path / "later", **{**late, "seconds": 70 * 60}, test_brokers="false")
+    assert later.returncode == 0, later.stderr
+    assert "NOTHING WAS TESTED ON APACHE KAFKA" in later.stderr
 
 
 def failing(*tests: str, then: str) -> str:

@@ -20,6 +20,7 @@ _IDENTITY: Final = {
     "GIT_COMMITTER_NAME": "a",
     "GIT_COMMITTER_EMAIL": "a@b",
     "GIT_CONFIG_GLOBAL": "/dev/null",
+    "SOURCE_DATE_EPOCH": "1764374400",  # as `make dist` takes the time of the commit
 }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 import tarfile
 from pathlib import Path
@@ -52,6 +53,41 @@ def test_the_wheel_holds_the_packages_and_the_sdist_what_explains_them(dist: Pat
         inside = {"/".join(name.split("/")[1:]) for name in sdist.getnames()}
     assert {"README.md", "LICENSE", "CHANGELOG.md", "docs/README.md", "constraints/run.txt"} <= inside
     assert not any(name.startswith(("tests", "benchmarks", ".ci", "client/")) for name in inside)
+
+
+@pytest.mark.skipif(
+    shutil.which("ssh-keygen") is None, reason="needs ssh-keygen: apt-get install openssh-client"
+)
+def test_what_is_signed_can_be_verified_as_the_documents_say_and_a_changed_wheel_is_found(
+    dist: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "dist"
+    shutil.copytree(dist, folder)
+    run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", tmp_path / "key", cwd=tmp_path)
+    run(ROOT / "deploy" / "sign", "key", folder, cwd=tmp_path)
+    (folder / "eddy-signers").write_text(f"eddy {(tmp_path / 'key.pub').read_text()}")
+    verify, check = [
+        line.removeprefix("$ ")
+        for line in (ROOT / "docs" / "deploy.md").read_text().splitlines()
+        if "SHA256SUMS" in line and line.startswith("$ ")
+    ]
+    assert "Good" in run("sh", "-c", verify, cwd=folder)
+    assert run("sh", "-c", check, cwd=folder).count("OK") == 4
+    (wheel,) = folder.glob("eddy_client-*.whl")
+    wheel.write_bytes(wheel.read_bytes() + b"x")
+    with pytest.raises(AssertionError, match="FAILED"):
+        run("sh", "-c", check, cwd=folder)
+    with (folder / "SHA256SUMS").open("a") as sums:
+        sums.write(f"{'0' * 64}  another\n")
+    with pytest.raises(AssertionError, match="incorrect signature"):
+        run("sh", "-c", verify, cwd=folder)
+
+
+def test_who_builds_the_same_commit_gets_the_same_wheels(checkout: Path, dist: Path, tmp_path: Path) -> None:
+    for project in (".", "client"):
+        run(sys.executable, "-m", "build", "--outdir", tmp_path, project, cwd=checkout)
+    again = {path.name: path.read_bytes() for path in tmp_path.glob("*.whl")}
+    assert again == {path.name: path.read_bytes() for path in dist.glob("*.whl")}
 
 
 def test_the_licence_is_in_every_wheel(dist: Path) -> None:
