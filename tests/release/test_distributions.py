@@ -65,7 +65,7 @@ def test_what_is_signed_can_be_verified_as_the_documents_say_and_a_changed_wheel
     shutil.copytree(dist, folder)
     run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", tmp_path / "key", cwd=tmp_path)
     run(ROOT / "deploy" / "sign", "key", folder, cwd=tmp_path)
-    (folder / "eddy-signers").write_text(f"eddy {(tmp_path / 'key.pub').read_text()}")
+    (folder / "eddy-signers").write_text(f"releases {(tmp_path / 'key.pub').read_text()}")
     verify, check = [
         line.removeprefix("$ ")
         for line in (ROOT / "docs" / "deploy.md").read_text().splitlines()
