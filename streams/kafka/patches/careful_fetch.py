@@ -97,10 +97,13 @@ class _Answers:
                 for place, (partition, error, *rest) in enumerate(partitions):
                     tp = TopicPartition(topic, partition)
                     self._raw[tp] = rest[-1]
-                    leads = self._client.cluster.leader_for_partition(tp) == node_id
-                    if error == OffsetOutOfRangeError.errno and not leads:
+                    if error == OffsetOutOfRangeError.errno and not self._leads(node_id, tp):
                         partitions[place] = (partition, NotLeaderForPartitionError.errno, *rest)
         return answer
+
+    def _leads(self, node_id: int, tp: TopicPartition) -> bool:
+        leader: int | None = self._client.cluster.leader_for_partition(tp)
+        return leader == node_id
 
     def take(self, tp: TopicPartition) -> Any:
         return self._raw.pop(tp, None)
