@@ -26,6 +26,10 @@ from streams.cli.version import show
         "doctor": "Check everything a worker needs, and say what to do about what is wrong.",
         "evaluate": "Compare what the detectors raise with what is known of the sessions.",
         "explain": "Show one session, and why it is or is not considered looping.",
+        "forget": (
+            "Forget sessions: their state, what compacted topics hold of them, "
+            "their labels, their rows in consoles."
+        ),
         "guard": "Let `eddy watch` tell and stop the coding agents of this machine, by their own hooks.",
         "hook": "Keep what Claude Code gives its hooks, for `eddy ingest` and `eddy detect`.",
         "ingest": "Carry what agents write to files on to Kafka, to a file, or to the screen.",

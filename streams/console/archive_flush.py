@@ -29,6 +29,10 @@ _LOOK_EVERY: Final = 64
 class Kept(Protocol):
     """The part of the read model that is written."""
 
+    @property
+    def erasing(self) -> set[str]:
+        """Sessions that were forgotten and may be in the archive; who removes them there takes them out."""
+
     def draining(self) -> Iterator[tuple[RowTable, Row]]:
         """Return the rows that changed since the last time."""
 
@@ -75,6 +79,8 @@ class ArchiveFlush:
         self._collected: list[tuple[RowTable, Row]] = []
         self._reached: list[WatermarkRow] = []
         self._written: list[WatermarkRow] = []
+        #: Sessions that are erased before the rows are written: their rows are of what came after that.
+        self._erased: frozenset[str] = frozenset()
         #: Rows that were written since the start.
         self.rows = 0
         self._lock = asyncio.Lock()
@@ -106,6 +112,7 @@ class ArchiveFlush:
         async with self._lock:
             if self._is_pending:
                 await self._finish()
+            self._erased = frozenset(self._model.erasing)
             self._collected, self._reached, self._source = [], self._marks(), self._model.draining()
             self._is_pending = True
             await self._finish()
@@ -118,7 +125,7 @@ class ArchiveFlush:
 
     def start_over(self) -> None:
         """Write every row of the model next, into an archive that is empty, and no marks with them."""
-        self._collected, self._reached, self._written = [], [], []
+        self._collected, self._reached, self._written, self._erased = [], [], [], frozenset()
         self._source = iter([(table_of(row), row) for row in self._model.rows()])
         self._is_pending = True
 
@@ -130,9 +137,10 @@ class ArchiveFlush:
             if number % _LOOK_EVERY == 0 and time.perf_counter() - began > _SLICE_SECONDS:
                 await asyncio.sleep(0)
                 began = time.perf_counter()
-        if self._collected or self._reached != self._written:
-            self.rows += await self._done(self._archive.save(self._collected, self._reached))
+        if self._collected or self._reached != self._written or self._erased:
+            self.rows += await self._done(self._archive.save(self._collected, self._reached, self._erased))
             self._written = self._reached
+            self._model.erasing.difference_update(self._erased)
         self._is_pending = False
 
     @staticmethod

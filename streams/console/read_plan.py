@@ -74,7 +74,15 @@ SOURCES: Final = (
                 Topic.SESSION_COMMAND_ACKS,
             }
         ),
-        (tables.SESSION, tables.EPISODE, tables.FINDING, tables.COMMAND, tables.ACK, tables.GUARD),
+        (
+            tables.SESSION,
+            tables.EPISODE,
+            tables.FINDING,
+            tables.COMMAND,
+            tables.ACK,
+            tables.GUARD,
+            tables.FORGOTTEN,
+        ),
     ),
     TopicGroup(frozenset({Topic.CONSOLE_ACTIONS}), (tables.ACTION, tables.TRIAGE)),
     TopicGroup(frozenset({Topic.DEAD_LETTERS, Topic.REDRIVEN}), (tables.LETTER, tables.REDRIVEN)),

@@ -43,6 +43,10 @@ _AT_ONCE: Final = 64
 class Model(Fold, Protocol):
     """The part of the read model that the feed needs."""
 
+    @property
+    def erasing(self) -> set[str]:
+        """The sessions that were forgotten and may be in the archive."""
+
     def draining(self) -> Iterator[tuple[RowTable, Row]]:
         """Return the rows that changed since the last time."""
 

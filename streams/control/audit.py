@@ -50,6 +50,7 @@ class AuditKind(StrEnum):
     REDRIVE = "redrive"
     POLICY = "policy"
     VIEW_RAW = "view_raw"
+    FORGET = "forget"
 
 
 @unique

@@ -288,24 +288,48 @@ def expire(session_id: str, session: Session, settings: DetectionSettings) -> Ex
     Raises:
         DamagedSessionError: the state is none that `step` has returned.
     """
+    end = _End(CloseReason.EXPIRED, _ACTIVE, "/expired", (expiry_source(session.partition), session.offset))
+    return _ended(session_id, session, end, settings)
+
+
+def forget(session_id: str, session: Session, at: tuple[int, int], settings: DetectionSettings) -> Expired:
+    """Return what follows when a session is forgotten (specification 2.9): it ends, what was open is closed.
+
+    Args:
+        session_id: The session.
+        session: As it is when the order is read.
+        at: Partition and offset of the order, which is a source of contributions as a record is.
+        settings: The settings in force for the order.
+
+    Raises:
+        DamagedSessionError: the state is none that `step` has returned.
+    """
+    return _ended(session_id, session, _End(CloseReason.TERMINAL, NodeState.IDLE, "/forgotten", at), settings)
+
+
+class _End(NamedTuple):
+    """How a session ends without a record: how its events end, and from which place it contributes."""
+
+    reason: CloseReason
+    node: NodeState
+    suffix: str
+    source: tuple[int, int]
+
+
+def _ended(session_id: str, session: Session, end: _End, settings: DetectionSettings) -> Expired:
     if session.ended:
         return _NOTHING
     try:
-        return _expire(session_id, session, settings)
+        about = _coordinates(session_id, session)
+        findings = closing(session, session_id, end.reason, end.node, settings)
+        changes = Changes()
+        leave(activity_of(session.states), findings, changes)
+        return Expired(
+            tuple([event(finding, about, settings, end.suffix) for finding in findings]),
+            changes.contributions(*end.source, session.latest) if changes else (),
+        )
     except DAMAGE as error:
         raise DamagedSessionError(session_id, error) from error
-
-
-def _expire(session_id: str, session: Session, settings: DetectionSettings) -> Expired:
-    about = _coordinates(session_id, session)
-    findings = closing(session, session_id, CloseReason.EXPIRED, _ACTIVE, settings)
-    changes = Changes()
-    leave(activity_of(session.states), findings, changes)
-    source = expiry_source(session.partition)
-    return Expired(
-        tuple([event(finding, about, settings, "/expired") for finding in findings]),
-        changes.contributions(source, session.offset, session.latest) if changes else (),
-    )
 
 
 _NOTHING = Expired()

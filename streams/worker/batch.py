@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
 from schemas.codec import Codec, Reason, UndecodableError
 from schemas.encoder import UnencodableError
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.decision import Decision
+from streams.core.domain.erasure import is_order, tombstones
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.outcome import Duplicate, Event, Rejected, Scored
 from streams.core.domain.record import Outgoing, Record, Unreadable
 from streams.core.domain.run import Message, Run
 from streams.core.domain.session import DAMAGE, DamagedSessionError, Session
 from streams.core.domain.topic import OUTPUTS, Topic
-from streams.core.pipeline import Expired, Step, admit, step, steps
+from streams.core.pipeline import Expired, Step, admit, forget, step, steps
 from streams.core.policy.comparison import Difference
 from streams.core.policy.state_limits import StateLimit
 from streams.core.settings_document import Shadow
@@ -154,7 +157,48 @@ class Job:
         """
         for start in range(0, len(run), TOGETHER):
             part = Run(run.topic, run.partition, run.messages[start : start + TOGETHER])
-            self._fold(part, sessions, settings, folded, shadow)
+            if None in [message.value for message in part.messages]:
+                self._fold_with_orders(part, sessions, settings, folded, shadow)
+            else:
+                self._fold(part, sessions, settings, folded, shadow)
+
+    def _fold_with_orders(
+        self,
+        run: Run,
+        sessions: Sessions,
+        settings: DetectionSettings,
+        folded: RunResult,
+        shadow: Shadow | None,
+    ) -> None:
+        """Process a run that may hold orders to forget sessions: what stands before one comes before it."""
+        for ordered, messages in groupby(run.messages, is_order):
+            if ordered:
+                for order in messages:
+                    self._forget(run.partition, order, sessions, settings, folded)
+            else:
+                part = Run(run.topic, run.partition, list(messages))
+                self._fold(part, sessions, settings, folded, shadow)
+
+    def _forget(
+        self,
+        partition: int,
+        order: Message,
+        sessions: Sessions,
+        settings: DetectionSettings,
+        folded: RunResult,
+    ) -> None:
+        """Forget a session: it ends, and nothing stays of it but a stub that housekeeping removes."""
+        assert order.key is not None
+        session_id = order.key.decode()
+        session, at = sessions.get(session_id), (partition, order.offset)
+        if session is not None and not session.has_applied(*at):
+            # What a damaged state leaves open cannot be told. It goes all the same.
+            with suppress(DamagedSessionError):
+                self.expired(session_id, forget(session_id, session, at, settings), order.timestamp, folded)
+            sessions.put(Session(*at), session_id)
+        folded.forgotten += 1
+        for topic, tombstone in tombstones(partition, order):
+            folded.add(topic, tombstone)
 
     def _fold(
         self,
@@ -255,7 +299,7 @@ class Job:
         return after
 
     def expired(self, session_id: str, expired: Expired, at_ms: int, folded: RunResult) -> None:
-        """Add what the removal of a session leads to; outputs have the time ``at_ms``, that of its end.
+        """Add what the end of a session without a record leads to; outputs have the time ``at_ms`` of that.
 
         Raises:
             DamagedSessionError: its state holds what cannot be told; nothing was added.

@@ -4,7 +4,7 @@ The metrics of `engine_counts` and `episode_counts` come on top.
 
 | metric | labels | meaning |
 |---|---|---|
-| eddy_decisions_total | result | records: scored, duplicate, dead_lettered |
+| eddy_decisions_total | result | records: scored, duplicate, dead_lettered; forgotten: orders to forget |
 | eddy_dead_letters_total | reason | why |
 | eddy_events_total | event_type | events of specification 7, published or not |
 | eddy_epoch_seconds | | from a run's start to its state being durable |
@@ -102,6 +102,7 @@ class WorkerMetrics(EngineCounts):
             ("scored", folded.scored),
             ("duplicate", folded.duplicates),
             ("dead_lettered", dead),
+            ("forgotten", folded.forgotten),
         ):
             if count:
                 self._decisions.labels(result).inc(count)
@@ -109,7 +110,7 @@ class WorkerMetrics(EngineCounts):
         self._tried.inc(folded.tried)
         for kind, count in folded.differences.items():
             self._differences.labels(kind).inc(count)
-        self._run.observe(folded.scored + folded.duplicates + dead)
+        self._run.observe(folded.scored + folded.duplicates + dead + folded.forgotten)
         self._fold.inc(fold_seconds)
         self._epoch.observe(seconds)
 

@@ -29,6 +29,8 @@ class RunResult:
     outputs: dict[str, list[Outgoing]] = field(default_factory=dict)
     scored: int = 0
     duplicates: int = 0
+    forgotten: int = 0
+    """Orders to forget a session."""
     dead_lettered: Counter[str] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
     episodes: list[Mapping[str, Any]] = field(default_factory=list)

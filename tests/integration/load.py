@@ -13,6 +13,7 @@ import fastavro
 import orjson
 
 from schemas.bundled import versions
+from streams.core.domain.erasure import order_record
 from streams.core.domain.record import Outgoing
 
 #: A record and the partition it goes to.
@@ -63,12 +64,17 @@ def keyed(value: dict[str, Any], partitions: int, raw: bytes | None = None) -> S
     return partition_of(session_id, partitions), record
 
 
-def load(partitions: int, sessions: int = 40) -> Iterator[Sending]:
-    """Yield records of ``sessions`` sessions for ever.
+#: Which of the ways of `spoilt` is an order.
+_ORDER = 7
+
+
+def load(partitions: int, sessions: int = 40, *, orders: bool = True) -> Iterator[Sending]:
+    """Yield records of ``sessions`` sessions for ever, without orders to forget them if a reader knows none.
 
     A fourth of them repeats one call, a fourth goes to and fro between two, a fourth fails, and a fourth is
-    healthy. Each ends from time to time and begins anew, one way or the other, and about one record in
-    forty is not acceptable. Every second session speaks Avro. There are three agents and two types of task.
+    healthy. Each ends from time to time and begins anew, one way or the other. About one record in forty is
+    not acceptable, or orders to forget its session. Every second session speaks Avro. There are three agents
+    and two types of task.
     """
     for number in itertools.count():
         which = number % sessions
@@ -83,7 +89,8 @@ def load(partitions: int, sessions: int = 40) -> Iterator[Sending]:
         partition, record = keyed(value, partitions, as_avro(value) if which % 2 else None)
         record = record._replace(timestamp=_START_MS + number * 1000)
         if number % 41 == 40:
-            yield partition, spoilt(record, value, number // 41)
+            which_way = number // 41
+            yield partition, spoilt(record, value, which_way if orders or which_way % 9 != _ORDER else 0)
         else:
             yield partition, record
 
@@ -125,8 +132,8 @@ def _turn(session_id: str, kind: int, number: int, turn: int) -> dict[str, Any]:
 
 
 def spoilt(record: Outgoing, value: dict[str, Any], which: int) -> Outgoing:
-    """Return a record of this value as one that is not acceptable, in one of eight ways."""
-    match which % 8:
+    """Return a record of this value as one that is not acceptable, in one of eight ways, or as an order."""
+    match which % 9:
         case 0:
             return record._replace(value=b"\xff\xfenothing known")
         case 1:
@@ -142,6 +149,8 @@ def spoilt(record: Outgoing, value: dict[str, Any], which: int) -> Outgoing:
             return record._replace(value=as_json(value))
         case 6:
             return record._replace(value=as_avro(value, schema_id=77))
+        case 7:  # `_ORDER`
+            return order_record(value["session_id"], "load", record.timestamp)
         case _:
             return record._replace(value=as_avro(value)[:-5])
 

@@ -20,6 +20,7 @@ import orjson
 
 from schemas.bundled import by_id
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.erasure import PLACE
 from streams.core.domain.record import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
@@ -113,6 +114,8 @@ def identity(topic: str, stored: Stored) -> str:
         return b"/".join(
             headers[f"__streams.errors.{name}"] for name in ("topic", "partition", "offset")
         ).decode()
+    if stored.value is None:
+        return b"/".join([stored.key or b"", dict(stored.headers)[PLACE] or b"", b"forgotten"]).decode()
     value = value_of(stored)
     return str(value["eddy"]["id"] if topic == Topic.ENRICHED else value["id"])
 
@@ -273,10 +276,10 @@ class _Found:
 
 
 def _account_for(stored: Stored, folded: RunResult) -> None:
-    """Check what becomes of a record: it is enriched, a dead letter as it came, or was sent again."""
+    """Check what becomes of a record: enriched, a dead letter as it came, sent again, or an order."""
     enriched = folded.outputs.get(Topic.ENRICHED, [])
     dead = folded.outputs.get(Topic.DEAD_LETTERS, [])
-    assert len(enriched) + len(dead) + folded.duplicates == 1, (
+    assert len(enriched) + len(dead) + folded.duplicates + folded.forgotten == 1, (
         f"{len(enriched)} enriched and {len(dead)} dead letters of {stored}"
     )
     for record in dead:

@@ -52,7 +52,7 @@ async def test_a_rolling_upgrade_under_load_loses_nothing_and_repeats_nothing(
     stage = upgraded
     await first.command(stage, "config", "set", "entropy_window_size=6", "repeat_dedup=rearm")
     disks = [tmp_path / "disk-1", tmp_path / "disk-2"]
-    async with stage.pouring(load(stage.partitions)):
+    async with stage.pouring(load(stage.partitions, orders=False)):
         running = [first.worker(stage, disk, disk.name) for disk in disks]
         for worker in running:
             await share(worker, 2)
@@ -80,7 +80,7 @@ async def test_an_old_worker_that_gets_a_partition_of_a_new_one_ends_and_says_so
     """Both versions in one group, and both are killed: this is also what a downgrade comes to."""
     stage = upgraded
     disk = tmp_path / "disk"
-    async with stage.pouring(load(stage.partitions)):
+    async with stage.pouring(load(stage.partitions, orders=False)):
         killed = first.worker(stage, disk, "killed", commit_interval_s=600, **SOON_MISSED)
         remaining = first.worker(stage, tmp_path / "disk-of-another", "remaining")
         for worker in (killed, remaining):

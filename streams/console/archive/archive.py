@@ -17,6 +17,7 @@ from streams.console.archive.file import ArchiveFile, is_damage, may_pass, selec
 from streams.console.read_model import tables
 from streams.console.read_model.rows import Row, WatermarkRow
 from streams.console.read_model.tables import TABLES, WATERMARK, RowTable, Value
+from streams.console.read_model.triage import subject_of
 
 log = logging.getLogger(__name__)
 
@@ -118,6 +119,33 @@ class Writer:
         return result
 
 
+#: Tables with a column for the session. Its triage is by episode, and goes before them.
+_OF_SESSION: Final = (
+    tables.SESSION,
+    tables.EPISODE,
+    tables.FINDING,
+    tables.COMMAND,
+    tables.ACK,
+    tables.GUARD,
+    tables.LETTER,
+    tables.SHADOW,
+)
+_SUBJECTS: Final = 'SELECT "episode_id" FROM "episode" WHERE "session_id" = ? UNION SELECT ? UNION SELECT ?'
+
+
+def erase(connection: sqlite3.Connection, session_id: str) -> int:
+    """Delete every row about a session; return how many there were."""
+    named = (session_id, session_id, subject_of(session_id))
+    erased = 0
+    for table, column in ((tables.TRIAGE, "episode_id"), (tables.ACTION, "target")):
+        statement = f'DELETE FROM "{table.name}" WHERE "{column}" IN ({_SUBJECTS})'  # noqa: S608 - names of ours
+        erased += connection.execute(statement, named).rowcount
+    for table in _OF_SESSION:
+        statement = f'DELETE FROM "{table.name}" WHERE "session_id" = ?'  # noqa: S608 - names of ours
+        erased += connection.execute(statement, (session_id,)).rowcount
+    return erased
+
+
 _DAY_MS: Final = 86_400_000
 
 #: Rows that one transaction deletes at most of a table: others wait for the writer meanwhile.
@@ -145,6 +173,8 @@ AGES: Final = (
     Age(tables.ACTION, "at", 90),
     Age(tables.TRIAGE, "at", 90),
     Age(tables.HEALTH, "bucket", 30),
+    # Longer than any topic keeps what was forgotten.
+    Age(tables.FORGOTTEN, "at", 120),
 )
 
 
@@ -224,8 +254,18 @@ class Archive:
 
     # -- writing
 
-    def save(self, rows: Iterable[tuple[RowTable, Row]], marks: Iterable[WatermarkRow]) -> Future[int]:
+    def save(
+        self,
+        rows: Iterable[tuple[RowTable, Row]],
+        marks: Iterable[WatermarkRow],
+        erased: Iterable[str] = (),
+    ) -> Future[int]:
         """Write rows, and with them how far each partition was read: all or nothing.
+
+        Args:
+            rows: With their tables.
+            marks: How far each partition was read.
+            erased: Sessions of which every row goes before that.
 
         Returns:
             When it is done, the number of rows. Or the error: `sqlite3.DatabaseError` of a damaged file.
@@ -233,9 +273,11 @@ class Archive:
         by_table: dict[RowTable, list[Row]] = {}
         for table, row in rows:
             by_table.setdefault(table, []).append(row)
-        marks = list(marks)
+        marks, erased = list(marks), list(erased)
 
         def work(connection: sqlite3.Connection) -> int:
+            for session_id in erased:
+                erase(connection, session_id)
             for table, group in by_table.items():
                 connection.executemany(upsert(table), group)
             self._reached(WritePoint.ROWS_WRITTEN)

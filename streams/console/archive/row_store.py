@@ -17,8 +17,13 @@ from streams.console.read_model.tables import RowTable, Value
 class RowStore(Protocol):
     """The part of `streams.console.archive.archive.Archive` that a feed, and what asks for samples, need."""
 
-    def save(self, rows: Iterable[tuple[RowTable, Row]], marks: Iterable[WatermarkRow]) -> Future[int]:
-        """Write rows and how far each partition was read, all or nothing; return the number of rows."""
+    def save(
+        self,
+        rows: Iterable[tuple[RowTable, Row]],
+        marks: Iterable[WatermarkRow],
+        erased: Iterable[str] = (),
+    ) -> Future[int]:
+        """Erase sessions, write rows and how far each partition was read, all or nothing; count the rows."""
 
     def drop(self, tables: Iterable[RowTable], topics: Iterable[str]) -> Future[int]:
         """Delete all rows of some tables, and how far some topics were read."""
@@ -39,9 +44,14 @@ class RowStore(Protocol):
 class NothingKept:
     """Keeps no row: for a reading that shows what is so now, and begins again at each start."""
 
-    def save(self, rows: Iterable[tuple[RowTable, Row]], marks: Iterable[WatermarkRow]) -> Future[int]:
+    def save(
+        self,
+        rows: Iterable[tuple[RowTable, Row]],
+        marks: Iterable[WatermarkRow],
+        erased: Iterable[str] = (),
+    ) -> Future[int]:
         """Do nothing."""
-        del rows, marks
+        del rows, marks, erased
         return _none()
 
     def drop(self, tables: Iterable[RowTable], topics: Iterable[str]) -> Future[int]:
@@ -112,7 +122,14 @@ def _of_session(archive: Archive, session_id: str) -> Iterator[Row]:
 def restored(archive: RowStore, now: int, live_minutes: int, live_max: int) -> Iterator[list[Row]]:
     """Yield, in parts, what a console begins with: sessions that live or need somebody, and the ledger."""
     yield archive.rows(tables.COMMAND, "WHERE session_id IS NULL")
-    for table in (tables.PROFILE, tables.VERSION, tables.DIFFERENCE, tables.TRIAGE, tables.REDRIVEN):
+    for table in (
+        tables.PROFILE,
+        tables.VERSION,
+        tables.DIFFERENCE,
+        tables.TRIAGE,
+        tables.REDRIVEN,
+        tables.FORGOTTEN,
+    ):
         yield archive.rows(table)
     yield archive.rows(tables.ACTION, f"ORDER BY at DESC LIMIT {KEPT_ACTIONS}")
     yield archive.rows(tables.LETTER, f"ORDER BY ts DESC LIMIT {KEPT_LETTERS}")

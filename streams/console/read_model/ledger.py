@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Final, TypeVar
 
 from streams.console.read_model import health, letters, triage
 from streams.console.read_model.case import merge_into
 from streams.console.read_model.rows import (
     ActionRow,
+    ForgottenRow,
     HealthRow,
     LetterRow,
     ProfileRow,
@@ -20,6 +21,7 @@ from streams.console.read_model.rows import (
 )
 from streams.console.read_model.tables import (
     ACTION,
+    FORGOTTEN,
     HEALTH,
     LETTER,
     PROFILE,
@@ -36,6 +38,8 @@ KEPT_LETTERS: Final = 10_000
 KEPT_SHADOWS: Final = 1_000
 
 Key = tuple[Any, ...]
+
+_Row = TypeVar("_Row")
 
 _TABLE_OF: Final = {table.row: table for table in TABLES}
 
@@ -58,6 +62,7 @@ _MERGES: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     PROFILE.name: health.merged_profiles,
     SHADOW.name: _either,
     VERSION.name: _either,
+    FORGOTTEN.name: lambda one, other: max(one, other, key=lambda row: (row.at, row)),
 }
 
 
@@ -73,6 +78,7 @@ class Ledger:
         self.profiles: dict[Key, ProfileRow] = {}
         self.shadows: dict[Key, ShadowRow] = {}
         self.versions: dict[Key, VersionRow] = {}
+        self.forgotten: dict[str, ForgottenRow] = {}
         self._tables: Final[Mapping[str, dict[Any, Any]]] = {
             TRIAGE.name: self.triage,
             ACTION.name: self.actions,
@@ -82,13 +88,14 @@ class Ledger:
             PROFILE.name: self.profiles,
             SHADOW.name: self.shadows,
             VERSION.name: self.versions,
+            FORGOTTEN.name: self.forgotten,
         }
 
     def put(self, row: Row) -> tuple[RowTable, Any] | None:
         """Merge a row; return its table and key, None if nothing changed."""
         table = table_of(row)
         key: Any = table.key_of(row)
-        if table is TRIAGE or table is REDRIVEN:
+        if table in (TRIAGE, REDRIVEN, FORGOTTEN):
             [key] = key
         changed = merge_into(self._tables[table.name], key, row, _MERGES[table.name])
         return (table, key) if changed else None
@@ -102,6 +109,15 @@ class Ledger:
         """Yield every row."""
         for rows in self._tables.values():
             yield from rows.values()
+
+    def erase(self, session_id: str, subjects: Collection[str]) -> None:
+        """Drop what is about a session, or about one of the subjects that its triage has."""
+        for subject in subjects:
+            self.triage.pop(subject, None)
+        named = {session_id, *subjects}
+        _drop(self.actions, lambda row: row.target in named)
+        _drop(self.letters, lambda row: row.session_id == session_id)
+        _drop(self.shadows, lambda row: row.session_id == session_id)
 
     def newest_health(self) -> dict[tuple[str, str], HealthRow]:
         """Return how each agent and tool fares: the newest sample, by scope and name."""
@@ -124,6 +140,11 @@ class Ledger:
         newest = {HEALTH.key_of(row) for row in self.newest_health().values()}
         for key in self.health.keys() - newest - changed.get(HEALTH, set()):
             del self.health[key]
+
+
+def _drop(rows: dict[Key, _Row], is_gone: Callable[[_Row], bool]) -> None:
+    for key in [key for key, row in rows.items() if is_gone(row)]:
+        del rows[key]
 
 
 def _trim(rows: dict[Key, Any], most: int, order: Callable[[Any], int], changed: set[Any] | None) -> None:

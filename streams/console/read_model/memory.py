@@ -18,6 +18,7 @@ from streams.console.read_model.rows import (
     DifferenceRow,
     EpisodeRow,
     FindingRow,
+    ForgottenRow,
     GuardRow,
     Row,
     SessionRow,
@@ -112,6 +113,7 @@ class Memory:
             has the session before it.
         command_log: whom the newest commands reach.
         newest_ts: Kafka's time of the newest record of a session, None before any.
+        erasing: sessions that were forgotten by an order, as long as the archive may have them.
     """
 
     def __init__(self, recall: Recall) -> None:
@@ -122,6 +124,7 @@ class Memory:
         self.changed: dict[RowTable, set[Any]] = {}
         self.newest_ts: int | None = None
         self.command_log = CommandLog()
+        self.erasing: set[str] = set()
         self._recall = recall
         self._session_of: dict[str, str] = {}
         self._seen_sessions = self.changed[SESSION] = set()
@@ -135,12 +138,15 @@ class Memory:
             if type(session_id) is not str:
                 raise TypeError("session_id is no text")
             case = self.cases[session_id] = Case(session_id)
-            self.restore(self._recall(session_id))
+            self.restore(self._archived(session_id))
         return case
+
+    def _archived(self, session_id: str) -> Iterable[Row]:
+        return () if session_id in self.erasing else self._recall(session_id)
 
     def find(self, session_id: str) -> Case | None:
         """Return a session that is in memory or in the archive, None if it is in neither."""
-        if session_id not in self.cases and not self._recall(session_id):
+        if session_id not in self.cases and not self._archived(session_id):
             return None
         return self.case(session_id)
 
@@ -302,6 +308,24 @@ class Memory:
             if table.name in _OF_SESSION:
                 waiting.update(session_id for session_id, _ in keys if session_id is not None)
         return waiting
+
+    def erase(self, session_id: str, row: ForgottenRow) -> None:
+        """Forget a session for good, because of an order; of what came behind that, the next record tells.
+
+        Who writes the archive removes it there, and takes it out of `erasing`.
+        """
+        known = self.ledger.forgotten.get(row.digest)
+        if known is not None and known.at >= row.at:
+            return
+        self.put(row)
+        self.erasing.add(session_id)
+        case = self.cases.get(session_id)
+        self.ledger.erase(
+            session_id, {triage.subject_of(session_id), *(() if case is None else case.episodes)}
+        )
+        if case is not None:
+            self._drop(session_id)
+        self._touched.add(session_id)
 
     def _drop(self, session_id: str) -> None:
         for subject in (*self.cases.pop(session_id).episodes, triage.subject_of(session_id)):

@@ -16,6 +16,7 @@ from streams.console.read_model import control, episode, health, letters, settin
 from streams.console.read_model.attention import Attention, Surroundings, attention, control_at
 from streams.console.read_model.case import FOREVER, Case
 from streams.console.read_model.control import ControlState, Hold, hold_of
+from streams.console.read_model.forgotten import forgotten_by, is_forgotten
 from streams.console.read_model.memory import Memory, Recall, nothing
 from streams.console.read_model.place import NOWHERE, Fields, place
 from streams.console.read_model.session import enriched_place, source_place
@@ -92,7 +93,10 @@ class ReadModel(Memory):
             source: Place of the record that is taken in.
             fields: its decoded value; None of a tombstone, of a dead letter, and if it was not decoded.
         """
+        forgotten = self.ledger.forgotten
         try:
+            if forgotten and is_forgotten(forgotten, topic, source, fields):
+                return True
             if topic is Topic.DEAD_LETTERS:
                 self.put(letters.letter_of(source))
             elif topic is Topic.REDRIVEN:
@@ -104,6 +108,8 @@ class ReadModel(Memory):
                 self._takers[topic](source, fields)
             elif topic is Topic.ENRICHED:
                 self.index(topic, source)
+            elif topic is Topic.TOPOLOGY and (gone := forgotten_by(source)) is not None:
+                self.erase(*gone)
         except _MISFITS:
             return False
         return True

@@ -319,8 +319,21 @@ class VersionRow(NamedTuple):
     body: str | None
 
 
+class ForgottenRow(NamedTuple):
+    """A session that was forgotten by an order, named by its digest; what stands before that is not taken in.
+
+    ``partition`` and ``offset`` are those of the order on decision-logs, ``at`` is Kafka's time of it.
+    """
+
+    digest: str
+    partition: int
+    offset: int
+    at: int
+
+
 Row = (
     WatermarkRow
+    | ForgottenRow
     | SessionRow
     | EpisodeRow
     | FindingRow

@@ -13,6 +13,7 @@ from streams.console.read_model.rows import (
     DifferenceRow,
     EpisodeRow,
     FindingRow,
+    ForgottenRow,
     GuardRow,
     HealthRow,
     LetterRow,
@@ -105,6 +106,7 @@ PROFILE = RowTable("profile", ProfileRow, ("task_type",))
 DIFFERENCE = RowTable("difference", DifferenceRow, ("shadow_version", "field"))
 SHADOW = RowTable("shadow", ShadowRow, ("id",), (Index(("shadow_version", "ts")),))
 VERSION = RowTable("version", VersionRow, ("topic", "offset"))
+FORGOTTEN = RowTable("forgotten", ForgottenRow, ("digest",))
 
 #: `WATERMARK` belongs to the archive; the fold fills the others.
 TABLES = (
@@ -124,4 +126,5 @@ TABLES = (
     DIFFERENCE,
     SHADOW,
     VERSION,
+    FORGOTTEN,
 )

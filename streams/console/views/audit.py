@@ -59,6 +59,7 @@ _DID: Final = {
     "redrive": "sent dead letters again",
     "policy": "changed the policy of interventions",
     "view_raw": "looked at the bytes of",
+    "forget": "had forgotten",
 }
 #: What triage and commands do, by the word in their request.
 _WORDS: Final = {

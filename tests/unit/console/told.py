@@ -14,6 +14,7 @@ from streams.control.command import Command, Issuer
 from streams.control.outcome import Ack, GuardFacts
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.aggregates.agent_health import AgentHealth
+from streams.core.domain.erasure import HEADER, PLACE
 from streams.core.domain.outcome import Scored
 from streams.core.domain.topic import Topic
 from streams.core.offline import judge
@@ -106,6 +107,12 @@ class Topics:
         return self.told(Topic.CONSOLE_ACTIONS, subject, record.fields(), at)
 
 
+def forgotten(session_id: str, partition: int, offset: int, end: int, at: int) -> Told:
+    """Return the tombstone at the ``end`` of topology that follows from an order on decision-logs."""
+    headers = ((HEADER, b"o-1"), (PLACE, b"%d/%d" % (partition, offset)))
+    return Told(Topic.TOPOLOGY, Stored(partition, end, at, session_id.encode(), None, headers), None)
+
+
 @cache
 def published() -> tuple[Told, ...]:
     """Return what the job publishes about all recordings, with the health of their agents and tools."""
@@ -144,6 +151,7 @@ def everything() -> tuple[Told, ...]:
             topics.command("resume", session_id, at + 9_000),
             topics.command("pause", None, at + 9_500),
         ]
+    records.append(forgotten("s-forgotten", 0, 1, 0, 1_760_000_000_000))
     records += _letters(topics)
     records += _documents(topics)
     return tuple(records)

@@ -1,0 +1,277 @@
+"""`eddy forget`: have sessions forgotten, and say what stays of them and for how long."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+import click
+import orjson
+
+from schemas.numbers import CONTROL_SUBJECTS
+from streams.cli.command_group import PROBLEM_FOUND
+from streams.cli.session import issuer, new_id, now_ms
+from streams.cli.settings_change import AS_JSON, BOOTSTRAP
+from streams.cli.text.screen import echo, echo_json, echo_lines, status
+from streams.control.audit import AuditKind, AuditRecord, Result
+from streams.control.publisher import CommandPublisher
+from streams.core.domain.erasure import ERASED_FROM
+from streams.core.domain.text.figures import count, rfc3339
+from streams.core.domain.text.printable import printable
+from streams.core.domain.topic import Topic
+from streams.kafka.client import connect
+from streams.observe.settings import CommandSettings, load
+from streams.operate.erasure import TOGETHER, Eraser, ErasureChoice, SessionTraces, TopicRemainder
+from streams.worker.endpoints import connection, open_codec
+
+_SHOWN: Final = 20
+_LETTERS_SHOWN: Final = 5
+
+
+class Erasure(NamedTuple):
+    """How an erasure ended: the orders sent, the sessions of which workers confirmed it, and what stays."""
+
+    order: str
+    orders: int
+    confirmed: frozenset[str]
+    remains: Sequence[TopicRemainder]
+
+
+@click.command()
+@click.argument("sessions", nargs=-1, metavar="[SESSION]...")
+@click.option("--agent", metavar="ID", help="Every session that this agent is in.")
+@click.option(
+    "--before", type=click.DateTime(["%Y-%m-%d"]), help="Sessions without a record since that day (UTC)."
+)
+@click.option("--why", default="", metavar="TEXT", help="For the audit.")
+@click.option("--dry-run", is_flag=True, help="Show what would be forgotten; send nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask. Needed where there is no terminal.")
+@click.option(
+    "--wait",
+    "wait_s",
+    type=click.FloatRange(0.0, 3_600.0),
+    default=60.0,
+    show_default=True,
+    help="Seconds to wait for the workers.",
+)
+@AS_JSON
+@BOOTSTRAP
+def forget(
+    *,
+    sessions: tuple[str, ...],
+    agent: str | None,
+    before: datetime | None,
+    why: str,
+    dry_run: bool,
+    yes: bool,
+    wait_s: float,
+    as_json: bool,
+    bootstrap_servers: str | None,
+) -> None:
+    """Forget sessions: their state, what compacted topics hold of them, their labels, their rows in consoles.
+
+    The worker that has a session forgets it, between the records before the order and those behind it. A
+    record that comes later begins a new session. What is written by time stays until its time is over: a
+    report says on which topics, and until when. It needs EDDY_APPLICATION_ID as the workers have it.
+
+    It may be repeated, and goes on where it was stopped. The audit has the digests of the sessions, not
+    their names.
+
+    \b
+    Exit codes: 0 they are forgotten, or there was nothing to forget, 1 workers
+    have not confirmed it in time, 2 wrong usage, 3 the brokers do not answer.
+
+    \b
+    Examples:
+      eddy forget s-17 s-18 --dry-run
+      eddy forget --agent coder-7 --before 2026-01-31 --why "request 114"
+    """  # noqa: D301
+    if bool(sessions) == (agent is not None or before is not None):
+        raise click.UsageError("Say which sessions: their names, or --agent, --before, or both of these.")
+    if not dry_run and not yes and not sys.stdin.isatty():
+        raise click.UsageError("There is no terminal to ask: add --yes, or --dry-run to look first.")
+    before_ms = None if before is None else int(before.replace(tzinfo=UTC).timestamp() * 1000)
+    choice = ErasureChoice(frozenset(sessions), agent, before_ms)
+    is_done = asyncio.run(_forget(choice, _Wishes(why, dry_run, yes, wait_s, as_json), bootstrap_servers))
+    if not is_done:
+        raise click.exceptions.Exit(PROBLEM_FOUND)
+
+
+class _Wishes(NamedTuple):
+    why: str
+    dry_run: bool
+    yes: bool
+    wait_s: float
+    as_json: bool
+
+
+async def _forget(choice: ErasureChoice, wishes: _Wishes, bootstrap_servers: str | None) -> bool:
+    settings = load(CommandSettings, bootstrap_servers=bootstrap_servers)
+    async with connect(connection(settings)) as brokers:
+        codec = await open_codec(settings, [*CONTROL_SUBJECTS, *(f"{topic}-value" for topic in ERASED_FROM)])
+        try:
+            eraser = Eraser(brokers, codec, settings.application_id)
+            status("Reading what the topics hold of them ...")
+            found = await eraser.find(choice)
+            status("")
+            going = [each for each in found if each.is_found]
+            if wishes.as_json:
+                for each in found:
+                    echo_json(_fields(each))
+            else:
+                echo_lines(_found_lines(found))
+            if not going or wishes.dry_run:
+                _show_remains(await eraser.remains(now_ms()), wishes)
+                return True
+            if not wishes.yes and not click.confirm(f"Forget {count(len(going), 'session')}?", err=True):
+                raise click.Abort
+            publisher = CommandPublisher(brokers, codec, None)
+            done = await carry_out(eraser, publisher, going, choice, wishes)
+        finally:
+            await codec.close()
+    _show(done, len(going), wishes)
+    return len(done.confirmed) == len(going)
+
+
+async def carry_out(
+    eraser: Eraser,
+    publisher: CommandPublisher,
+    going: Sequence[SessionTraces],
+    choice: ErasureChoice,
+    wishes: _Wishes,
+) -> Erasure:
+    """Have sessions forgotten, so many at a time: audit, orders, labels, and what the workers say.
+
+    Raises:
+        ConfigurationError: a topic is missing.
+        InfrastructureError: the brokers failed. What was ordered is carried out; a repeat does the rest.
+    """
+    by, order = issuer(), new_id(now_ms())
+    orders, confirmed = 0, set[str]()
+    for first in range(0, len(going), TOGETHER):
+        part = going[first : first + TOGETHER]
+        at = now_ms()
+        request = {
+            "order": order,
+            "agent": choice.agent,
+            "before": choice.before_ms,
+            "sessions": [each.digest for each in part],
+        }
+        record = AuditRecord(
+            id=new_id(at),
+            at=at,
+            who=by.name,
+            via=by.via,
+            kind=AuditKind.FORGET,
+            target=count(len(part), "session"),
+            why=wishes.why or None,
+            request=orjson.dumps(request).decode(),
+        )
+        await publisher.audit(record)
+        ends = await eraser.watch()
+        orders += await eraser.order(part, order, at)
+        await publisher.take_back((subject for each in part for subject in each.labels), at)
+        status(f"{len(confirmed)} of {len(going)} sessions are forgotten ...")
+        gone = await eraser.confirmed(part, order, ends, wishes.wait_s)
+        confirmed |= gone
+        await publisher.audit(record.ended(Result.ACCEPTED if len(gone) == len(part) else Result.FAILED))
+    status("")
+    return Erasure(order, orders, frozenset(confirmed), await eraser.remains(now_ms()))
+
+
+def _fields(traces: SessionTraces) -> dict[str, Any]:
+    return {
+        "session_id": traces.session_id,
+        "sha256": traces.digest,
+        "partitions": sorted(traces.partitions),
+        "agents": sorted(traces.agents),
+        "last": rfc3339(traces.last_ms) if traces.last_ms else None,
+        "found_on": traces.found_on,
+        "dead_letters": [f"{partition}:{offset}" for partition, offset in traces.letters],
+    }
+
+
+def _found_lines(found: Sequence[SessionTraces]) -> Iterator[str]:
+    """Yield what was found of each session, of the first ones if there are many."""
+    if not found:
+        yield "No session is like that: there is nothing to forget."
+    for each in found[:_SHOWN]:
+        name = printable(each.session_id, 200)
+        if not each.is_found:
+            yield f"{name}: nothing to forget. No worker has a state of it, and no compacted topic an entry."
+        else:
+            agents = ", ".join(printable(agent, 80) for agent in sorted(each.agents)) or "no agent"
+            last = f", last seen {rfc3339(each.last_ms)}" if each.last_ms else ""
+            where = ", ".join(f"{topic} {number}" for topic, number in each.found_on.items())
+            yield f"{name}: {agents}{last}. Found on {where}."
+        if each.letters:
+            places = " ".join(f"{partition}:{offset}" for partition, offset in each.letters[:_LETTERS_SHOWN])
+            more = len(each.letters) - _LETTERS_SHOWN
+            yield f"  Dead letters, which stay: {places}{f' and {more:,} more' if more > 0 else ''}."
+    if len(found) > _SHOWN:
+        yield f"And {len(found) - _SHOWN:,} more; --json lists them all."
+
+
+def _show(done: Erasure, going: int, wishes: _Wishes) -> None:
+    if wishes.as_json:
+        echo_json(
+            {
+                "order": done.order,
+                "orders": done.orders,
+                "sessions": going,
+                "confirmed": len(done.confirmed),
+                "remains": _remaining_fields(done.remains),
+            }
+        )
+        return
+    missing = going - len(done.confirmed)
+    echo(f"Forgotten: {len(done.confirmed):,} of {count(going, 'session')}. The order is {done.order}.")
+    if missing:
+        echo(
+            f"No worker has confirmed {count(missing, 'session')} within {wishes.wait_s:g} s. The orders "
+            f"stand on {Topic.DECISION_LOGS}: a worker carries them out when it reads them. `eddy doctor` "
+            "says whether workers run and how far behind they are. Repeat this command then: it tells "
+            "what is left. A worker before 0.2 makes dead letters of the orders (null_value).",
+            err=True,
+        )
+    _show_remains(done.remains, wishes)
+
+
+def _show_remains(remains: Sequence[TopicRemainder], wishes: _Wishes) -> None:
+    if wishes.as_json:
+        if wishes.dry_run:
+            echo_json({"remains": _remaining_fields(remains)})
+        return
+    echo()
+    echo("What is written by now stays on these topics, at the latest until:")
+    echo_lines(_remaining_lines(remains))
+
+
+def _remaining_lines(remains: Sequence[TopicRemainder]) -> Iterator[str]:
+    width = max((len(each.topic) for each in remains), default=0)
+    for each in remains:
+        until = "no limit is set" if each.until_ms is None else rfc3339(each.until_ms)
+        bytes_only = (
+            "; nobody reads it any more, the bytes go when brokers compact" if each.is_compacted else ""
+        )
+        yield f"  {each.topic:<{width}}  {until}{bytes_only}"
+    if any(each.is_compacted and each.until_ms is None for each in remains):
+        yield "  Set max.compaction.lag.ms on the compacted ones to have a limit."
+    yield (
+        "Agents' own logs, files of `eddy ingest` and chats that were told are not touched. Ids of sessions "
+        "that handed work to one another stay in the aggregates' changelog until others take their place."
+    )
+
+
+def _remaining_fields(remains: Sequence[TopicRemainder]) -> list[dict[str, Any]]:
+    return [
+        {
+            "topic": each.topic,
+            "until": None if each.until_ms is None else rfc3339(each.until_ms),
+            "bytes_only": each.is_compacted,
+        }
+        for each in remains
+    ]

@@ -1,0 +1,396 @@
+"""What there is of a session that can be taken back, who has to go, and what stays for how long.
+
+A worker carries an order out (`streams.core.domain.erasure`): it alone knows which records came before. Here
+is what finds the sessions, sends the orders and sees them carried out.
+
+    find      the sessions' changelog, the compacted topics, the labels and the dead letters, read once
+    order     a record of decision-logs for each session and partition; then the labels of the session go
+    confirm   the tombstones that the workers write to topology name the order
+    remains   the topics that keep records by time: nothing takes a single record out of those
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from schemas.codec import Codec, Decoder, UndecodableError
+from streams.control.command import MalformedError
+from streams.control.label import Label
+from streams.core.domain.erasure import ERASED_FROM, order_in, order_record
+from streams.core.domain.session import DAMAGE, Session
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError, StateError
+from streams.core.policy.activity import activity_of
+from streams.kafka.client import Brokers
+from streams.kafka.stored import Stored
+from streams.worker.options import changelog_topic, repartition_topic
+from streams.worker.state.changelog import decode_session, is_stub, session_id_of
+from topics.plan import ActualTopic
+
+TOGETHER: Final = 200
+"""Sessions that are forgotten under one record of the audit."""
+
+KEEPING: Final = (
+    Topic.DECISION_LOGS,
+    Topic.ENRICHED,
+    Topic.ENTROPY_ALERTS,
+    Topic.SESSION_ALERTS,
+    Topic.SHADOW_DIFFERENCES,
+    Topic.DEAD_LETTERS,
+    Topic.SESSION_COMMANDS,
+    Topic.SESSION_COMMAND_ACKS,
+    Topic.CONSOLE_ACTIONS,
+    Topic.ALERT_DEAD_LETTERS,
+    Topic.NOTIFY_STATE,
+    Topic.REPARTITION,
+    Topic.OTLP_SPANS,
+    Topic.SPAN_DEAD_LETTERS,
+)
+"""Topics with records of sessions that go when their time is over, and not before."""
+
+_UNTIL_COMPACTED: Final = "max.compaction.lag.ms"
+_FOR_EVER: Final = 1 << 62
+
+
+@dataclass(slots=True)
+class SessionTraces:
+    """What was found of a session.
+
+    Attributes:
+        session_id: The session.
+        partitions: Those of decision-logs that something of it was found of.
+        agents: Agents that it is of.
+        last_ms: When its last record was, as far as is known, ms since 1970.
+        found_on: How many entries stand on each topic that can be cleared of it.
+        labels: Subjects of the labels about it.
+        letters: Partition and offset of its dead letters, by their key.
+    """
+
+    session_id: str
+    partitions: set[int] = field(default_factory=set)
+    agents: set[str] = field(default_factory=set)
+    last_ms: int = 0
+    found_on: dict[str, int] = field(default_factory=dict)
+    labels: list[str] = field(default_factory=list)
+    letters: list[tuple[int, int]] = field(default_factory=list)
+
+    def stands_on(self, topic: str) -> None:
+        """Count an entry."""
+        self.found_on[topic] = self.found_on.get(topic, 0) + 1
+
+    @property
+    def is_found(self) -> bool:
+        """Whether anything can be cleared of it."""
+        return bool(self.found_on)
+
+    @property
+    def digest(self) -> str:
+        """What the audit calls it: whoever knows the session can tell that it was forgotten, nobody else."""
+        return session_digest(self.session_id)
+
+
+def session_digest(session_id: str) -> str:
+    """Return what the audit calls a forgotten session: SHA-256 over the id as UTF-8, hex.
+
+    >>> session_digest("s-17")[:16]
+    '17954fe53012aeac'
+    """
+    return sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class ErasureChoice(NamedTuple):
+    """Which sessions are to be forgotten: by name, or those that are of an agent and older than a time.
+
+    Attributes:
+        sessions: Named ones.
+        agent: Id of an agent.
+        before_ms: Sessions without a record from then on, ms since 1970.
+    """
+
+    sessions: frozenset[str] = frozenset()
+    agent: str | None = None
+    before_ms: int | None = None
+
+    def has(self, traces: SessionTraces) -> bool:
+        """Tell whether a session is one of them.
+
+        >>> ErasureChoice(agent="a").has(SessionTraces("s-1", agents={"a"}))
+        True
+        """
+        if self.sessions:
+            return traces.session_id in self.sessions
+        if self.agent is not None and self.agent not in traces.agents:
+            return False
+        return self.before_ms is None or 0 < traces.last_ms < self.before_ms
+
+
+class _Survey:
+    """What the topics say, record by record."""
+
+    def __init__(self, choice: ErasureChoice) -> None:
+        self._choice = choice
+        self.known: dict[str, SessionTraces] = {}
+
+    def of(self, session_id: str) -> SessionTraces | None:
+        """Return what is known of a session, None where it is none of those that were named."""
+        if self._choice.sessions and session_id not in self._choice.sessions:
+            return None
+        traces = self.known.get(session_id)
+        if traces is None:
+            traces = self.known[session_id] = SessionTraces(session_id)
+        return traces
+
+    def chosen(self) -> dict[str, SessionTraces]:
+        """Return the sessions that are chosen, by their ids; named ones also if nothing is known of them."""
+        for session_id in self._choice.sessions:
+            self.of(session_id)
+        return {name: each for name, each in self.known.items() if self._choice.has(each)}
+
+    def state(self, topic: str, partition: int, entries: Mapping[str, Stored]) -> None:
+        """Take in the states of a partition of the changelog."""
+        for session_id, stored in entries.items():
+            # The stub of a session that ended holds its id alone, and goes by itself.
+            if stored.value is None or is_stub(stored.value) or (traces := self.of(session_id)) is None:
+                continue
+            traces.stands_on(topic)
+            traces.partitions.add(partition)
+            try:
+                session = decode_session(stored.value)
+            except StateError:  # whatever it is, it can be forgotten by name
+                continue
+            traces.agents |= _agents(session)
+            traces.last_ms = max(traces.last_ms, session.latest or stored.timestamp)
+
+    def event(self, topic: str, partition: int, stored: Stored, fields: Mapping[str, Any]) -> None:
+        """Take in the newest event of a session on a compacted topic."""
+        traces = self.of(_text(stored.key))
+        if traces is None:
+            return
+        traces.stands_on(topic)
+        traces.partitions.add(partition)
+        if isinstance(agent := fields.get("agent_id"), str):
+            traces.agents.add(agent)
+        said = fields.get("timestamp")
+        traces.last_ms = max(traces.last_ms, said if isinstance(said, int) else stored.timestamp)
+
+    def label(self, topic: str, stored: Stored) -> None:
+        """Take in what a person said of a session."""
+        try:
+            label = Label.of(orjson.loads(stored.value or b""))
+        except (ValueError, MalformedError, AttributeError):
+            return
+        traces = self.of(label.session_id)
+        if traces is not None:
+            traces.stands_on(topic)
+            traces.labels.append(label.subject)
+            traces.last_ms = max(traces.last_ms, label.at)
+            if label.agent_id is not None:
+                traces.agents.add(label.agent_id)
+
+
+def _agents(session: Session) -> set[str]:
+    """Return the agents of a session by the keys that it contributes under, and the last one."""
+    try:
+        seen = activity_of(session.states).seen
+        named = {key.removeprefix("agent/") for key in seen if not key.startswith("tool/")}
+        return named | ({session.agent_id} if session.agent_id else set())
+    except DAMAGE:
+        return {session.agent_id}
+
+
+def _text(key: bytes | None) -> str:
+    return (key or b"").decode("utf-8", "surrogateescape")
+
+
+class Eraser:
+    """Finds sessions and has them forgotten.
+
+    Args:
+        brokers: Connected.
+        codec: Reads the compacted topics.
+        application_id: Of the workers that have the sessions.
+    """
+
+    def __init__(self, brokers: Brokers, codec: Codec, application_id: str) -> None:
+        self._brokers = brokers
+        self._codec = codec
+        self.changelog = changelog_topic(application_id)
+        self._repartition = repartition_topic(application_id)
+
+    async def find(self, choice: ErasureChoice) -> list[SessionTraces]:
+        """Return what is found of the sessions that are chosen; of named ones also where that is nothing.
+
+        Raises:
+            ConfigurationError: there is no changelog of sessions under this application id.
+            InfrastructureError: the brokers do not answer.
+        """
+        survey = _Survey(choice)
+        topics = (*ERASED_FROM, Topic.SESSION_LABELS, Topic.DEAD_LETTERS)
+        names = {topic: self._brokers.topic(topic) for topic in topics}
+        there = await self._brokers.partition_counts([self.changelog, *names.values()])
+        if self.changelog not in there:
+            raise ConfigurationError(
+                f"There is no topic {self.changelog}: no worker has run under this EDDY_APPLICATION_ID. "
+                "Set it as the workers have it."
+            )
+        for partition in range(there[self.changelog]):
+            survey.state(self.changelog, partition, await self._states(partition))
+        for topic in ERASED_FROM:
+            if names[topic] in there:
+                await self._events(names[topic], self._codec.decoder(f"{topic}-value"), survey)
+        if (labels := names[Topic.SESSION_LABELS]) in there:
+            for stored in (await self._newest(labels)).values():
+                survey.label(labels, stored)
+        found = survey.chosen()
+        if found and names[Topic.DEAD_LETTERS] in there:
+            await self._letters(names[Topic.DEAD_LETTERS], found)
+        return sorted(found.values(), key=lambda each: each.session_id)
+
+    async def _letters(self, topic: str, found: Mapping[str, SessionTraces]) -> None:
+        async with aclosing(self._brokers.read(topic)) as records:
+            async for stored in records:
+                if (traces := found.get(_text(stored.key))) is not None:
+                    traces.letters.append((stored.partition, stored.offset))
+
+    async def _states(self, partition: int) -> dict[str, Stored]:
+        newest: dict[str, Stored] = {}
+        async with aclosing(self._brokers.read(self.changelog, [partition])) as records:
+            async for stored in records:
+                if stored.key is not None and (name := session_id_of(stored.key)) is not None:
+                    newest[name] = stored
+        return newest
+
+    async def _newest(self, topic: str) -> dict[bytes, Stored]:
+        """Return the newest record of each key that has a value."""
+        newest: dict[bytes, Stored] = {}
+        async with aclosing(self._brokers.read(topic)) as records:
+            async for stored in records:
+                if stored.value is None:
+                    newest.pop(stored.key or b"", None)
+                else:
+                    newest[stored.key or b""] = stored
+        return newest
+
+    async def _events(self, topic: str, decoder: Decoder, survey: _Survey) -> None:
+        for stored in (await self._newest(topic)).values():
+            fields: Mapping[str, Any] = {}
+            try:
+                await decoder.prepare([(stored.value, stored.headers)])
+                fields = decoder.decode(stored.value, stored.headers)
+            except UndecodableError:
+                pass  # by its key it can be forgotten all the same
+            survey.event(topic, stored.partition, stored, fields)
+
+    async def watch(self) -> dict[int, int]:
+        """Return where topology ends, to be asked for before orders are sent.
+
+        Raises:
+            ConfigurationError: there is no such topic.
+            InfrastructureError: the brokers do not answer.
+        """
+        return await self._brokers.ends(self._brokers.topic(Topic.TOPOLOGY))
+
+    async def order(self, sessions: Iterable[SessionTraces], order: str, now_ms: int) -> int:
+        """Send the orders to forget sessions, and return how many; a repeat does no harm.
+
+        Raises:
+            InfrastructureError: the brokers do not take them. Some may be there.
+        """
+        records = [
+            (partition, order_record(each.session_id, order, now_ms))
+            for each in sessions
+            for partition in sorted(each.partitions)
+        ]
+        await self._brokers.write(self._brokers.topic(Topic.DECISION_LOGS), records)
+        return len(records)
+
+    async def confirmed(
+        self, sessions: Collection[SessionTraces], order: str, ends: Mapping[int, int], wait_s: float
+    ) -> set[str]:
+        """Return the sessions of which workers say in time that the order is carried out.
+
+        Args:
+            sessions: Those that an order was sent for.
+            order: The name of the order.
+            ends: Where topology ended before.
+            wait_s: How long to wait for the workers.
+        """
+        topic = self._brokers.topic(Topic.TOPOLOGY)
+        owed = {each.session_id: len(each.partitions) for each in sessions}
+        tail = self._brokers.tail({(topic, partition): end for partition, end in ends.items()})
+        try:
+            async with asyncio.timeout(wait_s):
+                async for batch in tail:
+                    for _, stored in batch:
+                        name = _text(stored.key)
+                        if name in owed and order_in(stored.headers) == order.encode():
+                            owed[name] -= 1
+                    if all(left <= 0 for left in owed.values()):
+                        break
+        except TimeoutError:
+            pass  # those that are owed say so
+        finally:
+            await tail.aclose()
+        return {name for name, left in owed.items() if left <= 0}
+
+    async def remains(self, now_ms: int) -> list[TopicRemainder]:
+        """Return what keeps records of sessions beyond an order, and for how long at the latest.
+
+        Raises:
+            InfrastructureError: the brokers do not answer.
+        """
+        topic = self._brokers.topic
+        kept = [self._repartition if each is Topic.REPARTITION else topic(each) for each in KEEPING]
+        compacted = [*map(topic, (*ERASED_FROM, Topic.SESSION_LABELS)), self.changelog]
+        described = await self._brokers.describe([*kept, *compacted])
+        return list(remainders(described, frozenset(compacted), now_ms))
+
+
+class TopicRemainder(NamedTuple):
+    """How long a topic may hold what was written until now.
+
+    Attributes:
+        topic: Its name on the brokers.
+        until_ms: At the latest, ms since 1970; None where no limit is set.
+        is_compacted: Whether readers see nothing any more, and only the bytes stay.
+    """
+
+    topic: str
+    until_ms: int | None
+    is_compacted: bool
+
+
+def remainders(
+    described: Iterable[ActualTopic], compacted: Collection[str], now_ms: int
+) -> Iterator[TopicRemainder]:
+    """Yield how long topics may hold what was written until ``now_ms``, those that hold it for longest last.
+
+    Brokers delete a segment when its newest record is old enough, and a segment takes records for up to
+    ``segment.ms``.
+
+    >>> config = {"retention.ms": "1000", "segment.ms": "500"}
+    >>> [each.until_ms for each in remainders([ActualTopic("t", 1, 1, config)], (), 7)]
+    [1507]
+    """
+    found = []
+    for topic in described:
+        is_compacted = topic.name in compacted
+        lasts = _milliseconds(topic.config.get(_UNTIL_COMPACTED if is_compacted else "retention.ms"))
+        segment = _milliseconds(topic.config.get("segment.ms"))
+        until = None if lasts is None or (segment is None and not is_compacted) else now_ms + lasts
+        if until is not None and not is_compacted:
+            until += segment or 0
+        found.append(TopicRemainder(topic.name, until, is_compacted))
+    yield from sorted(found, key=lambda each: (each.is_compacted, each.until_ms or _FOR_EVER, each.topic))
+
+
+def _milliseconds(text: str | None) -> int | None:
+    """Return a time in the config of a topic; None where it is unlimited or not known."""
+    return int(text) if text is not None and text.isdigit() and int(text) < _FOR_EVER else None
