@@ -30,6 +30,7 @@ from tests.pages import (
     FAULT_HARNESS,
     GETTING_STARTED,
     INBOX,
+    LIFETIME,
     README,
     ROOT,
     SECURITY,
@@ -68,6 +69,7 @@ OPTION = re.compile(r"(?<![\w?-])--[a-z][a-z-]+")
 #: Modules and packages that only one command uses.
 OWNERS = {
     "demo": "demo",
+    "forget": "forget",
     "broker": "broker",
     "send": "send",
     "detect": "detect",
@@ -121,6 +123,7 @@ FOLLOWED = {
     "control": CONTROL,
     "watch": WATCH,
     "inbox": INBOX,
+    "session lifetime": LIFETIME,
 }
 #: Written like a path in one of them, and none; or only there once a target was made.
 NO_PATHS = {

@@ -11,6 +11,7 @@ from topics.rights import (
     ResourceKind,
     Right,
     bridge_rights,
+    forget_rights,
     guard_rights,
     http_guard_rights,
     notifier_rights,
@@ -61,6 +62,7 @@ def _control(topics: Iterable[TopicSpec]) -> list[str]:
         "a console for guards that use HTTP, besides": http_guard_rights(named),
         "eddy session": [Right(topic, (commands, actions), write), Right(topic, (commands, acks), read)],
         "eddy label": [Right(topic, (actions, labels), write), Right(topic, ("session-alerts",), read)],
+        "eddy forget": forget_rights(named, f"{_JOB} + -"),
         "eddy evaluate --labels": [Right(topic, (labels,), read)],
         "a guard that uses Kafka": guard_rights(named),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
@@ -37,7 +37,7 @@ class Erasure(NamedTuple):
     order: str
     orders: int
     confirmed: frozenset[str]
-    remains: Sequence[TopicRemainder]
+    remains: Sequence[TopicRemainder] | None
 
 
 @click.command()
@@ -113,7 +113,7 @@ async def _forget(choice: ErasureChoice, wishes: _Wishes, bootstrap_servers: str
     async with connect(connection(settings)) as brokers:
         codec = await open_codec(settings, [*CONTROL_SUBJECTS, *(f"{topic}-value" for topic in ERASED_FROM)])
         try:
-            eraser = Eraser(brokers, codec, settings.application_id)
+            eraser = Eraser(brokers, codec, settings.job)
             status("Reading what the topics hold of them ...")
             found = await eraser.find(choice)
             status("")
@@ -201,7 +201,10 @@ def _found_lines(found: Sequence[SessionTraces]) -> Iterator[str]:
     for each in found[:_SHOWN]:
         name = printable(each.session_id, 200)
         if not each.is_found:
-            yield f"{name}: nothing to forget. No worker has a state of it, and no compacted topic an entry."
+            yield (
+                f"{name}: nothing to forget. No worker has written a state of it, and no compacted topic has "
+                "an entry. One that has just begun shows after EDDY_CHECKPOINT_S."
+            )
         else:
             agents = ", ".join(printable(agent, 80) for agent in sorted(each.agents)) or "no agent"
             last = f", last seen {rfc3339(each.last_ms)}" if each.last_ms else ""
@@ -240,33 +243,44 @@ def _show(done: Erasure, going: int, wishes: _Wishes) -> None:
     _show_remains(done.remains, wishes)
 
 
-def _show_remains(remains: Sequence[TopicRemainder], wishes: _Wishes) -> None:
+def _show_remains(remains: Sequence[TopicRemainder] | None, wishes: _Wishes) -> None:
     if wishes.as_json:
         if wishes.dry_run:
             echo_json({"remains": _remaining_fields(remains)})
         return
     echo()
-    echo("What is written by now stays on these topics, at the latest until:")
     echo_lines(_remaining_lines(remains))
 
 
-def _remaining_lines(remains: Sequence[TopicRemainder]) -> Iterator[str]:
-    width = max((len(each.topic) for each in remains), default=0)
-    for each in remains:
-        until = "no limit is set" if each.until_ms is None else rfc3339(each.until_ms)
-        bytes_only = (
-            "; nobody reads it any more, the bytes go when brokers compact" if each.is_compacted else ""
-        )
-        yield f"  {each.topic:<{width}}  {until}{bytes_only}"
+def _remaining_lines(remains: Sequence[TopicRemainder] | None) -> Iterator[str]:
+    """Yield how long topics keep what was written, those with one end on one line."""
+    if remains is None:
+        yield "The brokers do not tell this user how long topics keep what is written: allow DescribeConfigs."
+        return
+    yield "What is written by now stays, at the latest until:"
+    yield from _by_end(each for each in remains if not each.is_compacted)
+    yield "What is taken back is gone for readers; its bytes stay until brokers compact, at the latest until:"
+    yield from _by_end(each for each in remains if each.is_compacted)
     if any(each.is_compacted and each.until_ms is None for each in remains):
-        yield "  Set max.compaction.lag.ms on the compacted ones to have a limit."
+        yield "  (max.compaction.lag.ms on these topics sets a limit.)"
     yield (
         "Agents' own logs, files of `eddy ingest` and chats that were told are not touched. Ids of sessions "
         "that handed work to one another stay in the aggregates' changelog until others take their place."
     )
 
 
-def _remaining_fields(remains: Sequence[TopicRemainder]) -> list[dict[str, Any]]:
+def _by_end(remains: Iterable[TopicRemainder]) -> Iterator[str]:
+    ends: dict[int | None, list[str]] = {}
+    for each in remains:
+        ends.setdefault(each.until_ms, []).append(each.topic)
+    for until_ms, topics in ends.items():
+        until = "no limit is set" if until_ms is None else rfc3339(until_ms)
+        yield f"  {until}: {', '.join(topics)}"
+
+
+def _remaining_fields(remains: Sequence[TopicRemainder] | None) -> list[dict[str, Any]] | None:
+    if remains is None:
+        return None
     return [
         {
             "topic": each.topic,

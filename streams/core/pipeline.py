@@ -296,7 +296,7 @@ def forget(session_id: str, session: Session, at: tuple[int, int], settings: Det
     """Return what follows when a session is forgotten (specification 2.9): it ends, what was open is closed.
 
     Args:
-        session_id: The session.
+        session_id: Id of the session.
         session: As it is when the order is read.
         at: Partition and offset of the order, which is a source of contributions as a record is.
         settings: The settings in force for the order.

@@ -12,6 +12,7 @@ is what finds the sessions, sends the orders and sees them carried out.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -26,13 +27,15 @@ from streams.control.label import Label
 from streams.core.domain.erasure import ERASED_FROM, order_in, order_record
 from streams.core.domain.session import DAMAGE, Session
 from streams.core.domain.topic import Topic
-from streams.core.errors import ConfigurationError, StateError
+from streams.core.errors import ConfigurationError, InfrastructureError, StateError
 from streams.core.policy.activity import activity_of
 from streams.kafka.client import Brokers
 from streams.kafka.stored import Stored
 from streams.worker.options import changelog_topic, repartition_topic
 from streams.worker.state.changelog import decode_session, is_stub, session_id_of
 from topics.plan import ActualTopic
+
+log = logging.getLogger(__name__)
 
 TOGETHER: Final = 200
 """Sessions that are forgotten under one record of the audit."""
@@ -64,7 +67,7 @@ class SessionTraces:
     """What was found of a session.
 
     Attributes:
-        session_id: The session.
+        session_id: Id of the session.
         partitions: Those of decision-logs that something of it was found of.
         agents: Agents that it is of.
         last_ms: When its last record was, as far as is known, ms since 1970.
@@ -109,7 +112,7 @@ class ErasureChoice(NamedTuple):
     """Which sessions are to be forgotten: by name, or those that are of an agent and older than a time.
 
     Attributes:
-        sessions: Named ones.
+        sessions: Ids that were named.
         agent: Id of an agent.
         before_ms: Sessions without a record from then on, ms since 1970.
     """
@@ -213,16 +216,16 @@ class Eraser:
     """Finds sessions and has them forgotten.
 
     Args:
-        brokers: Connected.
+        brokers: Connected by whoever asks.
         codec: Reads the compacted topics.
-        application_id: Of the workers that have the sessions.
+        job: The workers that have the sessions: prefix of the topics and application id.
     """
 
-    def __init__(self, brokers: Brokers, codec: Codec, application_id: str) -> None:
+    def __init__(self, brokers: Brokers, codec: Codec, job: str) -> None:
         self._brokers = brokers
         self._codec = codec
-        self.changelog = changelog_topic(application_id)
-        self._repartition = repartition_topic(application_id)
+        self.changelog = changelog_topic(job)
+        self._repartition = repartition_topic(job)
 
     async def find(self, choice: ErasureChoice) -> list[SessionTraces]:
         """Return what is found of the sessions that are chosen; of named ones also where that is nothing.
@@ -340,16 +343,19 @@ class Eraser:
             await tail.aclose()
         return {name for name, left in owed.items() if left <= 0}
 
-    async def remains(self, now_ms: int) -> list[TopicRemainder]:
+    async def remains(self, now_ms: int) -> list[TopicRemainder] | None:
         """Return what keeps records of sessions beyond an order, and for how long at the latest.
 
-        Raises:
-            InfrastructureError: the brokers do not answer.
+        None where the brokers do not tell.
         """
         topic = self._brokers.topic
         kept = [self._repartition if each is Topic.REPARTITION else topic(each) for each in KEEPING]
         compacted = [*map(topic, (*ERASED_FROM, Topic.SESSION_LABELS)), self.changelog]
-        described = await self._brokers.describe([*kept, *compacted])
+        try:
+            described = await self._brokers.describe([*kept, *compacted])
+        except InfrastructureError as error:
+            log.info("%s", error)
+            return None
         return list(remainders(described, frozenset(compacted), now_ms))
 
 

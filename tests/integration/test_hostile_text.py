@@ -112,6 +112,12 @@ ASKING = {
     "dlq show": [["0:0"], ["0:0", "--json"], [NAME]],
     "doctor": [[], ["--json"]],
     "explain": [[SESSION, "--topic"], [SESSION, "--topic", "--json"]],
+    "forget": [
+        [SESSION, NAME, "--dry-run"],
+        ["--agent", NAME, "--dry-run", "--json"],
+        [SESSION, "--yes", "--why", NAME, "--wait", "0.1"],
+        ["--before", NAME],
+    ],
     "label": [[SESSION, "not-a-loop", "--why", NAME], ["nobody", "loop"], [SESSION, NAME]],
     "evaluate": [
         ["--labels"],

@@ -15,9 +15,9 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from streams.console.archive.file import ArchiveFile, is_damage, may_pass, selection, upsert
 from streams.console.read_model import tables
+from streams.console.read_model.forgotten import deletions
 from streams.console.read_model.rows import Row, WatermarkRow
 from streams.console.read_model.tables import TABLES, WATERMARK, RowTable, Value
-from streams.console.read_model.triage import subject_of
 
 log = logging.getLogger(__name__)
 
@@ -117,33 +117,6 @@ class Writer:
             raise
         self._reached(WritePoint.COMMITTED)
         return result
-
-
-#: Tables with a column for the session. Its triage is by episode, and goes before them.
-_OF_SESSION: Final = (
-    tables.SESSION,
-    tables.EPISODE,
-    tables.FINDING,
-    tables.COMMAND,
-    tables.ACK,
-    tables.GUARD,
-    tables.LETTER,
-    tables.SHADOW,
-)
-_SUBJECTS: Final = 'SELECT "episode_id" FROM "episode" WHERE "session_id" = ? UNION SELECT ? UNION SELECT ?'
-
-
-def erase(connection: sqlite3.Connection, session_id: str) -> int:
-    """Delete every row about a session; return how many there were."""
-    named = (session_id, session_id, subject_of(session_id))
-    erased = 0
-    for table, column in ((tables.TRIAGE, "episode_id"), (tables.ACTION, "target")):
-        statement = f'DELETE FROM "{table.name}" WHERE "{column}" IN ({_SUBJECTS})'  # noqa: S608 - names of ours
-        erased += connection.execute(statement, named).rowcount
-    for table in _OF_SESSION:
-        statement = f'DELETE FROM "{table.name}" WHERE "session_id" = ?'  # noqa: S608 - names of ours
-        erased += connection.execute(statement, (session_id,)).rowcount
-    return erased
 
 
 _DAY_MS: Final = 86_400_000
@@ -263,7 +236,7 @@ class Archive:
         """Write rows, and with them how far each partition was read: all or nothing.
 
         Args:
-            rows: With their tables.
+            rows: What is written, with its tables.
             marks: How far each partition was read.
             erased: Sessions of which every row goes before that.
 
@@ -277,7 +250,8 @@ class Archive:
 
         def work(connection: sqlite3.Connection) -> int:
             for session_id in erased:
-                erase(connection, session_id)
+                for statement, values in deletions(session_id):
+                    connection.execute(statement, values)
             for table, group in by_table.items():
                 connection.executemany(upsert(table), group)
             self._reached(WritePoint.ROWS_WRITTEN)

@@ -6,12 +6,14 @@ by a digest: the id of a session may be a name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from typing import Final
 
+from streams.console.read_model import tables
 from streams.console.read_model.place import Fields
 from streams.console.read_model.rows import ForgottenRow
+from streams.console.read_model.triage import subject_of
 from streams.core.domain.erasure import order_in, place_in
 from streams.core.domain.run import StoredRecord
 from streams.core.domain.topic import Topic
@@ -30,7 +32,28 @@ _PLACED: Final = frozenset(
     }
 )
 _BY_KEY: Final = frozenset({Topic.ENRICHED, Topic.DEAD_LETTERS})
-_SUBJECT: Final = "session/"
+
+#: Tables with a column for the session. Its triage is by episode, and goes before them.
+_OF_SESSION: Final = (
+    tables.SESSION,
+    tables.EPISODE,
+    tables.FINDING,
+    tables.COMMAND,
+    tables.ACK,
+    tables.GUARD,
+    tables.LETTER,
+    tables.SHADOW,
+)
+_SUBJECTS: Final = 'SELECT "episode_id" FROM "episode" WHERE "session_id" = ? UNION SELECT ? UNION SELECT ?'
+
+
+def deletions(session_id: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the statements, with their values, that delete every row about a session."""
+    named = (session_id, session_id, subject_of(session_id))
+    for table, column in ((tables.TRIAGE, "episode_id"), (tables.ACTION, "target")):
+        yield f'DELETE FROM "{table.name}" WHERE "{column}" IN ({_SUBJECTS})', named  # noqa: S608 - names of ours
+    for table in _OF_SESSION:
+        yield f'DELETE FROM "{table.name}" WHERE "session_id" = ?', (session_id,)  # noqa: S608 - names of ours
 
 
 def digest_of(session_id: str) -> str:
@@ -75,4 +98,4 @@ def _session_of(topic: Topic, source: StoredRecord, fields: Fields | None) -> st
     named = (
         None if fields is None else fields.get("target" if topic is Topic.CONSOLE_ACTIONS else "session_id")
     )
-    return named.removeprefix(_SUBJECT) if isinstance(named, str) else None
+    return named.removeprefix(subject_of("")) if isinstance(named, str) else None
