@@ -24,6 +24,7 @@ from streams.cli.text.screen import echo_json, standard_output
 from streams.cli.topic_range import Bound, BoundType, TopicRange
 from streams.cli.variables import brokers_option
 from streams.core.backtest import Backtest
+from streams.core.domain.erasure import is_order
 from streams.core.domain.record import Record
 from streams.core.domain.topic import Topic
 from streams.core.entry import Entry
@@ -154,6 +155,8 @@ async def _of_topic(
                 if stored.partition != partition:
                     _write_all(test.finish(), write)
                     partition = stored.partition
+                if is_order(stored):
+                    continue
                 await decoder.prepare([(stored.value, stored.headers)])
                 try:
                     value = decoder.decode(stored.value, stored.headers)

@@ -38,7 +38,8 @@ async def test_the_whole_topic_is_judged_without_joining_a_group(filled: Stage) 
     await filled.command("config", "set", "identical_loop=6")
     await filled.command("config", "shadow", "set", "entropy_window_size=3")
     sessions, summary = await backtest(filled, "--a", "default", "--b", "live")
-    assert read_in_all(summary) == RECORDS
+    # One of the records is an order to forget its session.
+    assert read_in_all(summary) == RECORDS - 1
     assert summary["rejected"] > 0
     assert summary["unreadable"] > 0
     assert (summary["a"], summary["b"]) == ("the defaults", "version 1, in force")
