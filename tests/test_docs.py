@@ -30,7 +30,7 @@ from tests.pages import (
     FAULT_HARNESS,
     GETTING_STARTED,
     INBOX,
-    LIFETIME,
+    PERSONAL_DATA,
     README,
     ROOT,
     SECURITY,
@@ -123,7 +123,7 @@ FOLLOWED = {
     "control": CONTROL,
     "watch": WATCH,
     "inbox": INBOX,
-    "session lifetime": LIFETIME,
+    "personal data": PERSONAL_DATA,
 }
 #: Written like a path in one of them, and none; or only there once a target was made.
 NO_PATHS = {

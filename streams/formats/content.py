@@ -6,11 +6,15 @@ Only fields that Eddy knows are kept below full content, so that no text slips t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from enum import StrEnum
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+import orjson
+
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.text.canonical import canonical
 from streams.core.domain.text.result_text import normalise_result
 
@@ -31,6 +35,20 @@ _OTHERS: Final = {
     "identity": ("agent_id", "agent_type", "capability_version"),
     "state_delta": ("tokens_consumed", "tokens_cached", "cumulative_session_cost"),
 }
+
+#: The groups of a record with texts of agents, and the fields of them that hold a digest already.
+_WITH_TEXTS: Final = ("cognition", "action", "state_delta", "control")
+_HASHES: Final = frozenset({"content_hash"})
+
+_TEXTS: Final[Mapping[str, frozenset[str]]] = {
+    "cognition": frozenset({"intent", "goal", "reasoning_chain", "strategy_used"}),
+    "action": frozenset({"tool_input", "target", *_RESULTS}),
+    "state_delta": frozenset({"added_to_memory"}),
+    "control": frozenset({"interrupt_signal"}),
+}
+
+Redact: TypeAlias = Callable[[str], str]
+"""Returns a text without what nobody shall store. Equal texts have to become equal ones, at any time."""
 
 
 class Content(StrEnum):
@@ -75,6 +93,100 @@ def reduced(record: Mapping[str, Any], content: Content) -> Mapping[str, Any]:
     if isinstance(control := record.get("control"), Mapping):
         kept["control"] = _control(control)
     return kept
+
+
+def reduced_output(enriched: Mapping[str, Any], content: Content) -> Mapping[str, Any]:
+    """Return an enriched record without the texts that `content` keeps back; the same one for full content.
+
+    It was judged with its texts, so what Eddy says of it is the same. Numbers, names and ids stay.
+
+    >>> record = {"session_id": "s", "cognition": {"intent": "ask Kim", "confidence_score": 0.5}}
+    >>> reduced_output({**record, "eddy": {"events": []}}, Content.NONE)["cognition"]
+    {'intent': '', 'confidence_score': 0.5}
+    """
+    if content is Content.FULL:
+        return enriched
+    kept = reduced(enriched, content)
+    whole: dict[str, Any] = dict(enriched)
+    for group in _WITH_TEXTS:
+        given, left = enriched.get(group), kept.get(group) or {}
+        if isinstance(given, Mapping):
+            whole[group] = {name: _left(name, value, left) for name, value in given.items()}
+    eddy = dict(enriched["eddy"])
+    if isinstance(uniqueness := eddy.get("uniqueness"), Mapping):
+        eddy["uniqueness"] = _without_pattern(uniqueness, content)
+    eddy["events"] = [reduced_event(fields, content) for fields in eddy["events"]]
+    return {**whole, "eddy": eddy}
+
+
+def reduced_event(fields: Mapping[str, Any], content: Content) -> Mapping[str, Any]:
+    """Return the fields of an event without the texts that `content` keeps back.
+
+    >>> reduced_event({"event_type": "drift_pattern", "target": "kim.txt"}, Content.NONE)
+    {'event_type': 'drift_pattern', 'target': None}
+    """
+    if content is Content.FULL:
+        return fields
+    # That of a hand-over is the name of an agent.
+    if fields["event_type"] == EventKind.DRIFT_PATTERN and isinstance(target := fields["target"], str):
+        return {**fields, "target": hashed(target) if content is Content.HASH else None}
+    return _without_pattern(fields, content)
+
+
+def redacted(record: Mapping[str, Any], redact: Redact) -> Mapping[str, Any]:
+    """Return a record in which a function has gone over each text of an agent; wrong types stay as they are.
+
+    Of arguments it gets each text in the JSON, names of arguments not among them, so that they stay JSON.
+
+    Raises:
+        Exception: whatever the function raises, and a TypeError where it returns no text.
+
+    >>> record = {"action": {"tool_input": '{"to":"kim@x.org"}', "status": "success"}}
+    >>> redacted(record, lambda text: text.replace("kim@x.org", "<EMAIL>"))["action"]["tool_input"]
+    '{"to":"<EMAIL>"}'
+    """
+    after = dict(record)
+    for group, names in _TEXTS.items():
+        given = record.get(group)
+        if isinstance(given, Mapping):
+            after[group] = {
+                name: _redacted(value, redact, is_json=name == "tool_input") if name in names else value
+                for name, value in given.items()
+            }
+    return after
+
+
+def _redacted(value: Any, redact: Redact, *, is_json: bool = False) -> Any:
+    match value:
+        case str():
+            if is_json:
+                with suppress(ValueError):
+                    return orjson.dumps(_redacted(orjson.loads(value), redact)).decode()
+            if not isinstance(left := redact(value), str):
+                raise TypeError("the redactor returned no text")
+            return left
+        case list():
+            return [_redacted(each, redact) for each in value]
+        case dict():
+            return {name: _redacted(each, redact) for name, each in value.items()}
+        case _:
+            return value
+
+
+def _without_pattern(fields: Mapping[str, Any], content: Content) -> Mapping[str, Any]:
+    """Return a block or an event without what the agent wanted each time."""
+    pattern = fields.get("repeated_pattern")
+    if not isinstance(pattern, Mapping) or not isinstance(intent := pattern["intent"], str):
+        return fields
+    hidden = hashed(normalise_result(intent) or "") if content is Content.HASH and intent else ""
+    return {**fields, "repeated_pattern": {**pattern, "intent": hidden}}
+
+
+def _left(name: str, value: object, left: Mapping[str, Any]) -> object:
+    """Return what is left of a field: what `reduced` keeps, and whatever is no text."""
+    if name in left or name in _HASHES:
+        return left.get(name, value)
+    return [] if isinstance(value, list) else None if isinstance(value, str) else value
 
 
 def _cognition(record: Mapping[str, Any], content: Content) -> dict[str, Any] | None:

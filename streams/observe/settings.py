@@ -451,6 +451,15 @@ class EngineSettings(LivenessSettings):
 class WorkerSettings(ConnectionSettings, RegistrySettings, EngineSettings, ProbeSettings, LogSettings):
     """Everything a worker reads at start."""
 
+    content: Literal["full", "hash", "none"] = Field(
+        "full", description="Texts of agents in what is written out; verdicts are the same with each."
+    )
+    redactor: str = Field(
+        "",
+        description="module:function that goes over each text of an agent before it is judged or stored.",
+        pattern=r"^([\w.]+:\w+)?$",
+    )
+
 
 class DoctorSettings(WorkerSettings, TopicSettings):
     """What `eddy doctor` looks at: what a worker reads, and what `eddy topics` would make."""
@@ -476,6 +485,13 @@ class BridgeSettings(WorkerSettings):
         5_000, ge=1, description="Decoded traces kept in memory at most, 1 to 300 kB each."
     )
     web_port: int = Field(8067, ge=0, le=65_535, description="0 chooses a free one and logs it.")
+
+    @field_validator("redactor")
+    @classmethod
+    def _is_for_workers(cls, value: str) -> str:
+        if value:
+            raise ValueError("is for workers: a bridge keeps spans that wait as they came. Set EDDY_CONTENT")
+        return value
 
     @property
     def session_keys(self) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from streams.core.policy.comparison import Difference
 from streams.core.policy.state_limits import StateLimit
 from streams.core.settings_document import Shadow
 from streams.core.shadow import difference_record, try_out, try_refused
+from streams.formats.content import Content, Redact, redacted, reduced, reduced_event, reduced_output
 from streams.worker.cloud_event import CloudEvents
 from streams.worker.contribution_record import handover_record, health_record, outlay_record, task_record
 from streams.worker.dead_letter import (
@@ -91,6 +92,8 @@ class Job:
         topic_prefix: Before the names of the topics, where they are said and in ``largest``.
         largest: How many bytes a record of each topic may have at most; where nothing is said, any number.
         state_limit: What the state of a session may take; without, any size.
+        content: Which texts of agents are written out. Records are judged with all of them.
+        redact: Goes over each text of an agent before anything else does; None leaves them alone.
     """
 
     def __init__(
@@ -102,6 +105,8 @@ class Job:
         topic_prefix: str = "",
         largest: Mapping[str, int] = _NO_LIMITS,
         state_limit: StateLimit | None = None,
+        content: Content = Content.FULL,
+        redact: Redact | None = None,
     ) -> None:
         self._decoder = codec.decoder(f"{Topic.DECISION_LOGS}-value")
         encoders = {topic: codec.encoder(f"{topic}-value") for topic in OUTPUTS}
@@ -119,6 +124,8 @@ class Job:
             for topic in (*OUTPUTS, Topic.DEAD_LETTERS)
         }
         self._state_limit = state_limit
+        self._content = content
+        self._redact = redact
 
     async def prepare(self, run: Run, progress: Callable[[], None]) -> None:
         """Fetch what decoding the run needs and does not have: schemas of a registry.
@@ -208,7 +215,7 @@ class Job:
         folded: RunResult,
         shadow: Shadow | None,
     ) -> None:
-        received = [self._received(run.partition, message, settings) for message in run.messages]
+        received = [self._received(run.partition, message, settings, folded) for message in run.messages]
         decisions = [each.admitted for each in received if isinstance(each.admitted, Decision)]
         judged: Iterator[Step] | None = iter(steps(sessions.get, decisions, settings))
         ttl, grace = settings.session_ttl_ms, settings.state_grace_ms
@@ -245,17 +252,30 @@ class Job:
                         after = self._try_out(folded, message, record, before_after, scored, settings, shadow)
                     sessions.put(after, admitted.session_id)
 
-    def _received(self, partition: int, message: Message, settings: DetectionSettings) -> _Received:
+    def _received(
+        self, partition: int, message: Message, settings: DetectionSettings, folded: RunResult
+    ) -> _Received:
         """Decode and check a message."""
         if isinstance(message, Unreadable):
             return _Received(None, message)
         try:
-            value = self._decoder.decode(message.value, message.headers)
+            value: Mapping[str, Any] = self._decoder.decode(message.value, message.headers)
         except UndecodableError as error:
             return _Received(None, error)
+        if self._redact is not None:
+            value = self._redacted(value, folded)
         timestamp = message.timestamp if message.timestamp >= 0 else None
         record = Record(partition, message.offset, key_text(message.key), timestamp, value)
         return _Received(record, admit(record, settings))
+
+    def _redacted(self, value: Mapping[str, Any], folded: RunResult) -> Mapping[str, Any]:
+        """Return a record without what the redactor takes out, or without any text where it fails."""
+        assert self._redact is not None
+        try:
+            return redacted(value, self._redact)
+        except Exception as error:  # noqa: BLE001 - whatever fails there, the text must not be stored
+            folded.unredacted[type(error).__name__] += 1
+            return reduced(value, Content.NONE)
 
     def _refuse(
         self, folded: RunResult, run: Run, message: Message, why: Rejected | UndecodableError
@@ -331,7 +351,8 @@ class Job:
         key, timestamp = message.key, message.timestamp
         encode, headers = self._outputs[Topic.ENRICHED]
         try:
-            enriched = Outgoing(key, encode(scored.enriched), timestamp, headers)
+            written = reduced_output(scored.enriched, self._content)
+            enriched = Outgoing(key, encode(written), timestamp, headers)
             events = self._encoded(key, timestamp, scored.events) if scored.events else ()
         except _UNWRITABLE as error:
             if not held:
@@ -383,7 +404,8 @@ class Job:
                 encode, headers = self._outputs[event.topic]
                 if event.topic is Topic.SESSION_ALERTS:
                     headers = self._alerts.headers(event.fields)
-                encoded.append((event.topic, Outgoing(key, encode(event.fields), timestamp, headers)))
+                fields = reduced_event(event.fields, self._content)
+                encoded.append((event.topic, Outgoing(key, encode(fields), timestamp, headers)))
         return encoded
 
     @staticmethod

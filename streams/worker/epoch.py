@@ -110,6 +110,7 @@ class SessionsEpoch:
         self._on_crash_point = on_crash_point
         self._logged: set[tuple[int, int]] = set()
         self._refused = RefusedRecords()
+        self._failed: set[str] = set()
 
     async def __call__(self, run: Run) -> None:
         """Process ``run`` to the end; returns when it may be acknowledged.
@@ -157,8 +158,21 @@ class SessionsEpoch:
         table.take(run, view, mark, time.monotonic())
         table.adopt(partition, ledger)
         folded.duplicates += 0 if again is None else len(again)
+        self._say_unredacted(run, folded)
         self._refused.add(run.topic, partition, folded.violations)
         self._metrics.epoch(partition, folded, folding, time.perf_counter() - started)
+
+    def _say_unredacted(self, run: Run, folded: RunResult) -> None:
+        """Log each kind of error of the redactor once; the metric counts them all."""
+        for kind in folded.unredacted.keys() - self._failed:
+            self._failed.add(kind)
+            log.warning(
+                "EDDY_REDACTOR failed (%s) over a record of %s[%s]: no text of such records is kept, and "
+                "their calls equal no others. Mend the function. eddy_redaction_failures_total counts them.",
+                kind,
+                run.topic,
+                run.partition,
+            )
 
     def _prepared(self, before: SettingsLedger, run: Run, unsaved: Unsaved[Session]) -> SettingsLedger:
         known, published = before.newest.settings.version, self._settings.in_force.version

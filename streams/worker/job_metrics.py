@@ -14,6 +14,7 @@ The metrics of `engine_counts` and `episode_counts` come on top.
 | eddy_shadow_settings_version | partition | settings tried out on the partition's records, 0 for none |
 | eddy_shadow_decisions_total | | records judged under those too |
 | eddy_shadow_differences_total | kind | of those, records judged otherwise, by what differs |
+| eddy_redaction_failures_total | | records without any text, since `EDDY_REDACTOR` failed over one |
 | eddy_contributions_total | result | what sessions add to the aggregates: counted, repeated |
 | eddy_aggregates_epoch_seconds | | as eddy_epoch_seconds, of a run of those |
 | eddy_sessions_removed_total | reason | by housekeeping: expired, and stubs of those that ended |
@@ -79,6 +80,9 @@ class WorkerMetrics(EngineCounts):
         self._differences = Counter(
             "eddy_shadow_differences", "Records judged otherwise by those.", ["kind"], registry=registry
         )
+        self._unredacted = Counter(
+            "eddy_redaction_failures", "Records without texts: the redactor failed.", registry=registry
+        )
         self._contributions = Counter(
             "eddy_contributions", "Contributions by result.", ["result"], registry=registry
         )
@@ -108,6 +112,7 @@ class WorkerMetrics(EngineCounts):
                 self._decisions.labels(result).inc(count)
         self._late.inc(folded.late(self.now_ms()))
         self._tried.inc(folded.tried)
+        self._unredacted.inc(folded.unredacted.total())
         for kind, count in folded.differences.items():
             self._differences.labels(kind).inc(count)
         self._run.observe(folded.scored + folded.duplicates + dead + folded.forgotten)

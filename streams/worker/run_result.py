@@ -33,6 +33,8 @@ class RunResult:
     """Orders to forget a session."""
     dead_lettered: Counter[str] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
+    unredacted: Counter[str] = field(default_factory=Counter)
+    """Records of which no text is kept, since the redactor failed: by the kind of the error."""
     episodes: list[Mapping[str, Any]] = field(default_factory=list)
     """The events among them that tell of an episode."""
     violations: list[Violation] = field(default_factory=list)

@@ -6,6 +6,7 @@ asked for.
 
 from __future__ import annotations
 
+import importlib
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -24,7 +25,7 @@ from streams.core.errors import ConfigurationError, DamagedStateError
 from streams.core.policy.standing import standing
 from streams.core.policy.state_limits import StateLimit
 from streams.core.policy.verdict_answer import verdict_of
-from streams.formats.content import Content
+from streams.formats.content import Content, Redact
 from streams.kafka.open_transactions import transaction_owner
 from streams.observe.client_errors import ClientErrors
 from streams.observe.engine_counts import Readings
@@ -196,6 +197,7 @@ def build(settings: WorkerSettings) -> SessionsApp:
     """
     metrics = WorkerMetrics(__version__)
     errors = ClientErrors(fold=settings.log_level != "DEBUG")
+    redact = redactor(settings.redactor)
 
     @asynccontextmanager
     async def new_folds(largest: Mapping[str, int]) -> AsyncIterator[Folds]:
@@ -210,6 +212,8 @@ def build(settings: WorkerSettings) -> SessionsApp:
                 topic_prefix=settings.topic_prefix,
                 largest=largest,
                 state_limit=limit,
+                content=Content(settings.content),
+                redact=redact,
             )
             yield Folds(job, Aggregation(codec, group=settings.job, topic_prefix=settings.topic_prefix))
         finally:
@@ -249,6 +253,28 @@ def bridge_engine_options(settings: BridgeSettings, errors: ClientErrors | None 
         ConfigurationError: an option handed through does not exist.
     """
     return engine_options(settings, errors, flow=BRIDGE_FLOW, application_id=bridge_name(settings.job))
+
+
+def redactor(name: str) -> Redact | None:
+    """Return the function that `EDDY_REDACTOR` names, None for no name.
+
+    Raises:
+        ConfigurationError: there is none, or it cannot be imported.
+    """
+    if not name:
+        return None
+    module, _, function = name.partition(":")
+    try:
+        found: object = getattr(importlib.import_module(module), function)
+    except Exception as error:
+        raise ConfigurationError(
+            f"EDDY_REDACTOR names {name}, and it cannot be imported ({error!r}). Install its package beside "
+            "Eddy, or put its folder into PYTHONPATH."
+        ) from error
+    if not callable(found):
+        raise ConfigurationError(f"EDDY_REDACTOR names {name}, which is no function.")
+    redact: Redact = found
+    return redact
 
 
 def build_bridge(settings: BridgeSettings) -> BridgeApp:
