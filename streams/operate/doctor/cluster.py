@@ -179,7 +179,11 @@ def zone_checks(rack: str, racks: Collection[str | None], selector: str | None) 
             f"Set {REPLICA_SELECTOR} of the brokers to {_RACK_AWARE}.",
         )
     elif selector is None:
-        yield ok("zone", f"brokers are in {zones}; they do not report their {REPLICA_SELECTOR}")
+        yield warn(
+            "zone",
+            f"brokers are in {zones}, and do not report their {REPLICA_SELECTOR}",
+            "So it is not known whether readers get another broker than the leader. Ask who runs them.",
+        )
     else:
         yield ok("zone", f"records are read from the brokers in {rack} where they have them")
 

@@ -72,7 +72,7 @@ AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
     ("racks", "selector", "status", "words"),
     [
         (["a", "b"], AWARE, CheckStatus.OK, "read from the brokers in a"),
-        (["a", "b"], None, CheckStatus.OK, "do not report"),
+        (["a", "b"], None, CheckStatus.WARN, "do not report"),
         (["a", "b"], "", CheckStatus.WARN, "name only leaders"),
         (["b", None], AWARE, CheckStatus.WARN, "brokers are in b"),
         ([None, None], AWARE, CheckStatus.WARN, "no broker has a zone"),
