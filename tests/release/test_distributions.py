@@ -11,7 +11,7 @@ from zipfile import ZipFile
 import pytest
 
 from tests.pages import GETTING_STARTED, README, ROOT
-from tests.release.conftest import VERSION, run
+from tests.release.conftest import VERSION, environment, run
 
 pytestmark = [pytest.mark.release, pytest.mark.timeout(600)]
 
@@ -128,6 +128,44 @@ def test_the_client_has_the_version_of_eddy_and_its_hook_starts(client: Path, tm
     code = "from eddy_client.version import installed_version as said; print(said())"
     assert run(client / "python", "-c", code, cwd=tmp_path).strip() == VERSION
     assert "usage" in run(client / "eddy-guard-hook", "--help", cwd=tmp_path)
+
+
+#: Of what a worker runs with, the one package without a wheel for Arm.
+BUILT_THERE = "faust-streaming"
+ARM = ("--platform", "manylinux2014_aarch64", "--platform", "manylinux_2_28_aarch64")
+
+
+def test_every_other_package_has_a_wheel_for_arm(tmp_path: Path) -> None:
+    pinned = [
+        line
+        for name in ("run", "demo")
+        for line in (ROOT / "constraints" / f"{name}.txt").read_text().splitlines()
+        if "==" in line and not line.startswith(("#", f"{BUILT_THERE}=="))
+    ]
+    (tmp_path / "pinned.txt").write_text("\n".join(pinned))
+    run(
+        *(sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--no-deps", "--ignore-installed"),
+        *("--target", tmp_path / "arm", "--only-binary", ":all:", *ARM, "--python-version", "3.12"),
+        *("--implementation", "cp", "--abi", "cp312", "--abi", "abi3", "--abi", "none"),
+        *("-r", tmp_path / "pinned.txt"),
+        cwd=tmp_path,
+    )
+
+
+def test_without_a_compiler_and_a_wheel_faust_is_plain_python_and_all_records_are_accounted_for(
+    dist: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a machine with an Arm processor."""
+    (wheel,) = dist.glob("eddy_streams-*.whl")
+    (client,) = dist.glob("eddy_client-*.whl")
+    for name in ("CC", "CXX"):
+        monkeypatch.setenv(name, "/bin/false")
+    beside = (str(client), "-c", str(ROOT / "constraints" / "demo.txt"), "--no-binary", BUILT_THERE)
+    programs = environment(tmp_path / "venv", wheel, *beside, extra="[demo]")
+    assert not list((tmp_path / "venv").rglob("faust/**/*.so"))
+    last = json.loads(run(programs / "eddy", "demo", "--json", cwd=tmp_path).splitlines()[-1])
+    assert last["records"] > 300
+    assert last["lost"] == 0
 
 
 INSTALLS = [line for line in GETTING_STARTED.prompts() if line[0] in {"uv", "pipx"}]
