@@ -55,7 +55,7 @@ class Erasure(NamedTuple):
     type=click.FloatRange(0.0, 3_600.0),
     default=60.0,
     show_default=True,
-    help="Seconds to wait for the workers.",
+    help="Seconds to wait for the next word of a worker.",
 )
 @AS_JSON
 @BOOTSTRAP
@@ -143,17 +143,16 @@ async def carry_out(
     choice: ErasureChoice,
     wishes: _Wishes,
 ) -> Erasure:
-    """Have sessions forgotten, so many at a time: audit, orders, labels, and what the workers say.
+    """Have sessions forgotten: audit, orders and labels, so many at a time; then see what the workers say.
 
     Raises:
         ConfigurationError: a topic is missing.
         InfrastructureError: the brokers failed. What was ordered is carried out; a repeat does the rest.
     """
-    by, order = issuer(), new_id(now_ms())
-    orders, confirmed = 0, set[str]()
+    by, order, ends = issuer(), new_id(now_ms()), await eraser.watch()
+    orders, announced = 0, list[tuple[AuditRecord, Sequence[SessionTraces]]]()
     for first in range(0, len(going), TOGETHER):
-        part = going[first : first + TOGETHER]
-        at = now_ms()
+        part, at = going[first : first + TOGETHER], now_ms()
         request = {
             "order": order,
             "agent": choice.agent,
@@ -171,15 +170,21 @@ async def carry_out(
             request=orjson.dumps(request).decode(),
         )
         await publisher.audit(record)
-        ends = await eraser.watch()
+        announced.append((record, part))
         orders += await eraser.order(part, order, at)
         await publisher.take_back((subject for each in part for subject in each.labels), at)
-        status(f"{len(confirmed)} of {len(going)} sessions are forgotten ...")
-        gone = await eraser.confirmed(part, order, ends, wishes.wait_s)
-        confirmed |= gone
-        await publisher.audit(record.ended(Result.ACCEPTED if len(gone) == len(part) else Result.FAILED))
+
+    def say(confirmed: int) -> None:
+        status(f"{confirmed:,} of {len(going):,} sessions are forgotten ...")
+
+    say(0)
+    confirmed = await eraser.confirmed(going, order, ends, wishes.wait_s, say)
     status("")
-    return Erasure(order, orders, frozenset(confirmed), await eraser.remains(now_ms()))
+    for record, part in announced:
+        # What no worker has confirmed may be done any time: the audit has no result of it.
+        if confirmed.issuperset(each.session_id for each in part):
+            await publisher.audit(record.ended(Result.ACCEPTED))
+    return Erasure(order, orders, confirmed, await eraser.remains(now_ms()))
 
 
 def _fields(traces: SessionTraces) -> dict[str, Any]:

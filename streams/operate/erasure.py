@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -315,33 +315,46 @@ class Eraser:
         return len(records)
 
     async def confirmed(
-        self, sessions: Collection[SessionTraces], order: str, ends: Mapping[int, int], wait_s: float
-    ) -> set[str]:
-        """Return the sessions of which workers say in time that the order is carried out.
+        self,
+        sessions: Collection[SessionTraces],
+        order: str,
+        ends: Mapping[int, int],
+        wait_s: float,
+        told: Callable[[int], None],
+    ) -> frozenset[str]:
+        """Return the sessions of which workers say that the order is carried out.
 
         Args:
             sessions: Those that an order was sent for.
             order: The name of the order.
             ends: Where topology ended before.
-            wait_s: How long to wait for the workers.
+            wait_s: How long to wait after the last word of a worker.
+            told: Called with the number of sessions that are confirmed.
         """
         topic = self._brokers.topic(Topic.TOPOLOGY)
         owed = {each.session_id: len(each.partitions) for each in sessions}
+        confirmed = set[str]()
         tail = self._brokers.tail({(topic, partition): end for partition, end in ends.items()})
         try:
-            async with asyncio.timeout(wait_s):
+            async with asyncio.timeout(wait_s) as limit:
                 async for batch in tail:
+                    before = len(confirmed)
                     for _, stored in batch:
                         name = _text(stored.key)
                         if name in owed and order_in(stored.headers) == order.encode():
                             owed[name] -= 1
-                    if all(left <= 0 for left in owed.values()):
+                            if owed[name] == 0:
+                                confirmed.add(name)
+                    if len(confirmed) == len(owed):
                         break
+                    if len(confirmed) > before:
+                        told(len(confirmed))
+                        limit.reschedule(asyncio.get_running_loop().time() + wait_s)
         except TimeoutError:
-            pass  # those that are owed say so
+            pass  # who is not among the confirmed is told of
         finally:
             await tail.aclose()
-        return {name for name, left in owed.items() if left <= 0}
+        return frozenset(confirmed)
 
     async def remains(self, now_ms: int) -> list[TopicRemainder] | None:
         """Return what keeps records of sessions beyond an order, and for how long at the latest.
