@@ -13,6 +13,7 @@ from typing import Final, Protocol
 from streams.console.archive.archive import ArchiveDamagedError
 from streams.console.archive.file import is_damage
 from streams.console.archive.row_store import RowStore
+from streams.console.read_model.forgotten import NOTHING_ERASED, Erasure
 from streams.console.read_model.ledger import table_of
 from streams.console.read_model.rows import Row, WatermarkRow
 from streams.console.read_model.tables import RowTable
@@ -29,9 +30,11 @@ _LOOK_EVERY: Final = 64
 class Kept(Protocol):
     """The part of the read model that is written."""
 
-    @property
-    def erasing(self) -> set[str]:
-        """Sessions that were forgotten and may be in the archive; who removes them there takes them out."""
+    def erasing(self) -> Erasure:
+        """Return what is to be deleted from the archive."""
+
+    def erased(self, what: Erasure) -> None:
+        """Take note that it is."""
 
     def draining(self) -> Iterator[tuple[RowTable, Row]]:
         """Return the rows that changed since the last time."""
@@ -79,8 +82,8 @@ class ArchiveFlush:
         self._collected: list[tuple[RowTable, Row]] = []
         self._reached: list[WatermarkRow] = []
         self._written: list[WatermarkRow] = []
-        #: Sessions that are erased before the rows are written: their rows are of what came after that.
-        self._erased: frozenset[str] = frozenset()
+        #: What is deleted before the rows are written: these are of what came after that.
+        self._erased = NOTHING_ERASED
         #: Rows that were written since the start.
         self.rows = 0
         self._lock = asyncio.Lock()
@@ -112,7 +115,7 @@ class ArchiveFlush:
         async with self._lock:
             if self._is_pending:
                 await self._finish()
-            self._erased = frozenset(self._model.erasing)
+            self._erased = self._model.erasing()
             self._collected, self._reached, self._source = [], self._marks(), self._model.draining()
             self._is_pending = True
             await self._finish()
@@ -125,7 +128,7 @@ class ArchiveFlush:
 
     def start_over(self) -> None:
         """Write every row of the model next, into an archive that is empty, and no marks with them."""
-        self._collected, self._reached, self._written, self._erased = [], [], [], frozenset()
+        self._collected, self._reached, self._written, self._erased = [], [], [], NOTHING_ERASED
         self._source = iter([(table_of(row), row) for row in self._model.rows()])
         self._is_pending = True
 
@@ -137,10 +140,11 @@ class ArchiveFlush:
             if number % _LOOK_EVERY == 0 and time.perf_counter() - began > _SLICE_SECONDS:
                 await asyncio.sleep(0)
                 began = time.perf_counter()
-        if self._collected or self._reached != self._written or self._erased:
+        if self._collected or self._reached != self._written or any(self._erased):
             self.rows += await self._done(self._archive.save(self._collected, self._reached, self._erased))
             self._written = self._reached
-            self._model.erasing.difference_update(self._erased)
+            self._model.erased(self._erased)
+            self._erased = NOTHING_ERASED
         self._is_pending = False
 
     @staticmethod

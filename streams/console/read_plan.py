@@ -81,7 +81,6 @@ SOURCES: Final = (
             tables.COMMAND,
             tables.ACK,
             tables.GUARD,
-            tables.FORGOTTEN,
         ),
     ),
     TopicGroup(frozenset({Topic.CONSOLE_ACTIONS}), (tables.ACTION, tables.TRIAGE)),

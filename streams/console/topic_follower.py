@@ -15,6 +15,7 @@ from streams.console.archive.row_store import RowStore, restored
 from streams.console.archive_flush import ArchiveFlush
 from streams.console.backfill import Backfill, ReadMarks
 from streams.console.intake import Fold, ReadModelIntake
+from streams.console.read_model.forgotten import Erasure
 from streams.console.read_model.rows import Row, WatermarkRow
 from streams.console.read_model.tables import WATERMARK, RowTable
 from streams.console.read_plan import READ_PLAN, SOURCES, ReadStart
@@ -43,9 +44,11 @@ _AT_ONCE: Final = 64
 class Model(Fold, Protocol):
     """The part of the read model that the feed needs."""
 
-    @property
-    def erasing(self) -> set[str]:
-        """The sessions that were forgotten and may be in the archive."""
+    def erasing(self) -> Erasure:
+        """Return what is to be deleted from the archive."""
+
+    def erased(self, what: Erasure) -> None:
+        """Take note that it is."""
 
     def draining(self) -> Iterator[tuple[RowTable, Row]]:
         """Return the rows that changed since the last time."""

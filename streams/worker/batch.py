@@ -198,12 +198,14 @@ class Job:
         assert order.key is not None
         session_id = order.key.decode()
         session, at = sessions.get(session_id), (partition, order.offset)
-        if session is not None and not session.has_applied(*at):
+        folded.forgotten += 1
+        if session is not None and session.has_applied(*at):
+            return  # it was carried out, and the session may have begun again since
+        if session is not None:
             # What a damaged state leaves open cannot be told. It goes all the same.
             with suppress(DamagedSessionError):
                 self.expired(session_id, forget(session_id, session, at, settings), order.timestamp, folded)
             sessions.put(Session(*at), session_id)
-        folded.forgotten += 1
         for topic, tombstone in tombstones(partition, order):
             folded.add(topic, tombstone)
 

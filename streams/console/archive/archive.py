@@ -15,9 +15,10 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from streams.console.archive.file import ArchiveFile, is_damage, may_pass, selection, upsert
 from streams.console.read_model import tables
-from streams.console.read_model.forgotten import deletions
+from streams.console.read_model.forgotten import NOTHING_ERASED, Erasure, deletions, naming, undecided
 from streams.console.read_model.rows import Row, WatermarkRow
 from streams.console.read_model.tables import TABLES, WATERMARK, RowTable, Value
+from streams.core.domain.erasure import session_digest
 
 log = logging.getLogger(__name__)
 
@@ -117,6 +118,19 @@ class Writer:
             raise
         self._reached(WritePoint.COMMITTED)
         return result
+
+
+def erase(connection: sqlite3.Connection, what: Erasure) -> None:
+    """Delete every row about sessions that were forgotten, and the decisions about them."""
+    for subject in what.subjects:
+        for statement, values in undecided(subject):
+            connection.execute(statement, values)
+    if not what.rows:
+        return
+    for (session_id,) in connection.execute(naming()).fetchall():
+        if session_digest(session_id) in what.rows:
+            for statement, values in deletions(session_id):
+                connection.execute(statement, values)
 
 
 _DAY_MS: Final = 86_400_000
@@ -231,14 +245,14 @@ class Archive:
         self,
         rows: Iterable[tuple[RowTable, Row]],
         marks: Iterable[WatermarkRow],
-        erased: Iterable[str] = (),
+        erased: Erasure = NOTHING_ERASED,
     ) -> Future[int]:
         """Write rows, and with them how far each partition was read: all or nothing.
 
         Args:
             rows: What is written, with its tables.
             marks: How far each partition was read.
-            erased: Sessions of which every row goes before that.
+            erased: What is deleted before that.
 
         Returns:
             When it is done, the number of rows. Or the error: `sqlite3.DatabaseError` of a damaged file.
@@ -246,12 +260,10 @@ class Archive:
         by_table: dict[RowTable, list[Row]] = {}
         for table, row in rows:
             by_table.setdefault(table, []).append(row)
-        marks, erased = list(marks), list(erased)
+        marks = list(marks)
 
         def work(connection: sqlite3.Connection) -> int:
-            for session_id in erased:
-                for statement, values in deletions(session_id):
-                    connection.execute(statement, values)
+            erase(connection, erased)
             for table, group in by_table.items():
                 connection.executemany(upsert(table), group)
             self._reached(WritePoint.ROWS_WRITTEN)

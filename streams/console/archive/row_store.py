@@ -9,6 +9,7 @@ from typing import Protocol
 from streams.console.archive.archive import Archive
 from streams.console.read_model import tables, triage
 from streams.console.read_model.case import KEPT_FINDINGS
+from streams.console.read_model.forgotten import NOTHING_ERASED, Erasure
 from streams.console.read_model.ledger import KEPT_ACTIONS, KEPT_LETTERS, KEPT_SHADOWS
 from streams.console.read_model.rows import EpisodeRow, Row, SessionRow, WatermarkRow
 from streams.console.read_model.tables import RowTable, Value
@@ -21,9 +22,9 @@ class RowStore(Protocol):
         self,
         rows: Iterable[tuple[RowTable, Row]],
         marks: Iterable[WatermarkRow],
-        erased: Iterable[str] = (),
+        erased: Erasure = NOTHING_ERASED,
     ) -> Future[int]:
-        """Erase sessions, write rows and how far each partition was read, all or nothing; count the rows."""
+        """Delete what is erased, write rows and how far each partition was read, all or nothing."""
 
     def drop(self, tables: Iterable[RowTable], topics: Iterable[str]) -> Future[int]:
         """Delete all rows of some tables, and how far some topics were read."""
@@ -48,7 +49,7 @@ class NothingKept:
         self,
         rows: Iterable[tuple[RowTable, Row]],
         marks: Iterable[WatermarkRow],
-        erased: Iterable[str] = (),
+        erased: Erasure = NOTHING_ERASED,
     ) -> Future[int]:
         """Do nothing."""
         del rows, marks, erased

@@ -1,24 +1,24 @@
 """Which records are of a session that was forgotten since: they stay on their topics for their time.
 
-Whoever reads the topics from the beginning meets them again, so who was forgotten has to be remembered. It is
-by a digest: the id of a session may be a name.
+Whoever reads the topics from the beginning finds them again, so who was forgotten has to be remembered, by a
+digest. Two records say so. The audit of the command has no place of the order, and stays for 90 days. The
+tombstone on topology has the place, and goes when the topic is compacted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from hashlib import blake2b
-from typing import Final
+from typing import Final, NamedTuple
 
 from streams.console.read_model import tables
+from streams.console.read_model.case import Case
 from streams.console.read_model.place import Fields
-from streams.console.read_model.rows import ForgottenRow
-from streams.console.read_model.triage import subject_of
-from streams.core.domain.erasure import order_in, place_in
+from streams.console.read_model.rows import ForgottenRow, Row
+from streams.console.read_model.triage import request_asked, subject_of
+from streams.control.audit import AuditKind
+from streams.core.domain.erasure import order_in, place_in, session_digest
 from streams.core.domain.run import StoredRecord
 from streams.core.domain.topic import Topic
-
-_BYTES: Final = 16
 
 #: Topics whose records name where the record that they follow from stands on decision-logs.
 _PLACED: Final = frozenset(
@@ -33,7 +33,13 @@ _PLACED: Final = frozenset(
 )
 _BY_KEY: Final = frozenset({Topic.ENRICHED, Topic.DEAD_LETTERS})
 
-#: Tables with a column for the session. Its triage is by episode, and goes before them.
+#: How far the clocks of a producer and of the brokers may be apart.
+_SKEW_MS: Final = 3_600_000
+
+#: Where no order stands, for what the audit alone says.
+NO_PLACE: Final = (-1, -1)
+
+#: Tables with a column for the session. Decisions name an episode, so they are deleted before episodes are.
 _OF_SESSION: Final = (
     tables.SESSION,
     tables.EPISODE,
@@ -47,26 +53,47 @@ _OF_SESSION: Final = (
 _SUBJECTS: Final = 'SELECT "episode_id" FROM "episode" WHERE "session_id" = ? UNION SELECT ? UNION SELECT ?'
 
 
+_NAMING: Final = (tables.SESSION, tables.LETTER, tables.SHADOW)
+
+
+def naming() -> str:
+    """Return the statement that finds the session ids that rows are about."""
+    return " UNION ".join(
+        f'SELECT "session_id" FROM "{table.name}" WHERE "session_id" IS NOT NULL'  # noqa: S608 - names of ours
+        for table in _NAMING
+    )
+
+
+_DECIDED: Final = ((tables.TRIAGE, "episode_id"), (tables.ACTION, "target"))
+
+
+def undecided(subject: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the statements, with their values, that delete the decisions about an episode."""
+    for table, column in _DECIDED:
+        yield f'DELETE FROM "{table.name}" WHERE "{column}" = ?', (subject,)  # noqa: S608 - names of ours
+
+
 def deletions(session_id: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the statements, with their values, that delete every row about a session."""
     named = (session_id, session_id, subject_of(session_id))
-    for table, column in ((tables.TRIAGE, "episode_id"), (tables.ACTION, "target")):
+    for table, column in _DECIDED:
         yield f'DELETE FROM "{table.name}" WHERE "{column}" IN ({_SUBJECTS})', named  # noqa: S608 - names of ours
     for table in _OF_SESSION:
         yield f'DELETE FROM "{table.name}" WHERE "session_id" = ?', (session_id,)  # noqa: S608 - names of ours
 
 
-def digest_of(session_id: str) -> str:
-    """Return what a forgotten session is remembered by.
+class Erasure(NamedTuple):
+    """What the archive has to lose: who was forgotten, by digest, and what decisions about them name."""
 
-    >>> digest_of("s-17")
-    'abf51bc6c18b506f698d88b5cee6161e'
-    """
-    return blake2b(session_id.encode("utf-8", "surrogatepass"), digest_size=_BYTES).hexdigest()
+    rows: Mapping[str, ForgottenRow] = {}
+    subjects: frozenset[str] = frozenset()
 
 
-def forgotten_by(tombstone: StoredRecord) -> tuple[str, ForgottenRow] | None:
-    """Return the session that a tombstone on topology says was forgotten; None where it says nothing.
+NOTHING_ERASED: Final = Erasure()
+
+
+def forgotten_by(tombstone: StoredRecord) -> ForgottenRow | None:
+    """Return who was forgotten by a tombstone on topology; None where no order led to it.
 
     Raises:
         UnicodeDecodeError: its key is no text.
@@ -74,8 +101,46 @@ def forgotten_by(tombstone: StoredRecord) -> tuple[str, ForgottenRow] | None:
     place = place_in(tombstone.headers)
     if tombstone.key is None or place is None or order_in(tombstone.headers) is None:
         return None
-    session_id = tombstone.key.decode()
-    return session_id, ForgottenRow(digest_of(session_id), *place, tombstone.timestamp)
+    return ForgottenRow(session_digest(tombstone.key.decode()), *place, tombstone.timestamp)
+
+
+def announced(action: StoredRecord, fields: Fields) -> list[ForgottenRow]:
+    """Return who is to be forgotten by a record of the audit."""
+    if fields["kind"] != AuditKind.FORGET:
+        return []
+    digests = request_asked(fields.get("request")).get("sessions")
+    named = digests if isinstance(digests, list) else []
+    # The record with the result comes later and is about the same moment.
+    at = min(action.timestamp, fields["at"])
+    return [ForgottenRow(str(each), *NO_PLACE, at) for each in named]
+
+
+def merged_forgotten(one: ForgottenRow, other: ForgottenRow) -> ForgottenRow:
+    """Return what two records say of a forgotten session: the newest place that is known, the latest time.
+
+    >>> merged_forgotten(ForgottenRow("d", 3, 120, 7), ForgottenRow("d", -1, -1, 9))
+    ForgottenRow(digest='d', partition=3, offset=120, at=9)
+    """
+    last = max(one, other, key=lambda row: (row.partition != NO_PLACE[0], row.at, row))
+    return last._replace(at=max(one.at, other.at))
+
+
+def later_rows(case: Case, row: ForgottenRow) -> Iterator[Row]:
+    """Yield the rows of a session about what came behind an order: topics are read in any order."""
+
+    def is_later(partition: int, offset: int, at: int) -> bool:
+        return offset > row.offset if partition == row.partition else at > row.at
+
+    for episode in case.episodes.values():
+        if is_later(episode.partition, episode.first_offset, episode.opened_ts):
+            yield episode
+    for finding in case.findings.values():
+        # That of the entropy alerts holds the first of them, too.
+        if finding.offsets is None and is_later(finding.partition, finding.offset, finding.ts):
+            yield finding
+    yield from (each for each in case.commands.values() if each.ts > row.at)
+    yield from (each for each in case.acks.values() if each.at > row.at)
+    yield from (each for each in case.guards.values() if each.seen > row.at)
 
 
 def is_forgotten(
@@ -83,19 +148,29 @@ def is_forgotten(
 ) -> bool:
     """Tell whether a record is of a session that was forgotten after it."""
     session_id = _session_of(topic, source, fields)
-    row = None if session_id is None else forgotten.get(digest_of(session_id))
+    row = None if session_id is None else forgotten.get(session_digest(session_id))
     if row is None:
         return False
-    if fields is not None and topic in _PLACED and fields.get("partition") == row.partition:
-        offset = fields.get("offset")
-        return isinstance(offset, int) and offset <= row.offset
+    place = None if fields is None else _source_of(topic, fields)
+    if place is not None and place[0] == row.partition:
+        # Not of a topic that was created again since.
+        return place[1] <= row.offset and source.timestamp <= row.at + _SKEW_MS
     return source.timestamp <= row.at
+
+
+def _source_of(topic: Topic, fields: Fields) -> tuple[int, int] | None:
+    """Return where the record stands on decision-logs that an output follows from."""
+    if topic is Topic.ENRICHED:
+        _, partition, offset, _ = fields["eddy"]["id"].rsplit("/", 3)
+        return int(partition), int(offset)
+    if topic in _PLACED and type(fields.get("partition")) is type(fields.get("offset")) is int:
+        return fields["partition"], fields["offset"]
+    return None
 
 
 def _session_of(topic: Topic, source: StoredRecord, fields: Fields | None) -> str | None:
     if topic in _BY_KEY:
         return None if source.key is None else source.key.decode("utf-8", "surrogateescape")
-    named = (
-        None if fields is None else fields.get("target" if topic is Topic.CONSOLE_ACTIONS else "session_id")
-    )
+    name = "target" if topic is Topic.CONSOLE_ACTIONS else "session_id"
+    named = None if fields is None else fields.get(name)
     return named.removeprefix(subject_of("")) if isinstance(named, str) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
-from streams.console.read_model import health, letters, triage
+from streams.console.read_model import forgotten, health, letters, triage
 from streams.console.read_model.case import merge_into
 from streams.console.read_model.rows import (
     ActionRow,
@@ -62,7 +62,7 @@ _MERGES: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     PROFILE.name: health.merged_profiles,
     SHADOW.name: _either,
     VERSION.name: _either,
-    FORGOTTEN.name: lambda one, other: max(one, other, key=lambda row: (row.at, row)),
+    FORGOTTEN.name: forgotten.merged_forgotten,
 }
 
 
@@ -79,6 +79,10 @@ class Ledger:
         self.shadows: dict[Key, ShadowRow] = {}
         self.versions: dict[Key, VersionRow] = {}
         self.forgotten: dict[str, ForgottenRow] = {}
+        #: Episodes of forgotten sessions that this process has heard of.
+        self.gone: set[str] = set()
+        #: Those of them about which the archive may have decisions.
+        self.leaving: set[str] = set()
         self._tables: Final[Mapping[str, dict[Any, Any]]] = {
             TRIAGE.name: self.triage,
             ACTION.name: self.actions,
@@ -110,12 +114,17 @@ class Ledger:
         for rows in self._tables.values():
             yield from rows.values()
 
-    def erase(self, session_id: str, subjects: Collection[str]) -> None:
-        """Drop what is about a session, or about one of the subjects that its triage has."""
+    def erase_decisions(self, subjects: Collection[str]) -> None:
+        """Drop decisions about these subjects, and take no other in."""
         for subject in subjects:
             self.triage.pop(subject, None)
-        named = {session_id, *subjects}
-        _drop(self.actions, lambda row: row.target in named)
+        self.gone.update(subjects)
+        self.leaving.update(subjects)
+        _drop(self.actions, lambda row: row.target in subjects)
+
+    def erase(self, session_id: str) -> None:
+        """Drop what names a session."""
+        _drop(self.actions, lambda row: row.target == session_id)
         _drop(self.letters, lambda row: row.session_id == session_id)
         _drop(self.shadows, lambda row: row.session_id == session_id)
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from streams.console.read_model import control, settings, triage
 from streams.console.read_model.case import Case
 from streams.console.read_model.control import watched_until
+from streams.console.read_model.forgotten import Erasure, later_rows
 from streams.console.read_model.ledger import Ledger
 from streams.console.read_model.place import Fields
 from streams.console.read_model.rows import (
@@ -35,6 +36,7 @@ from streams.console.read_model.tables import (
     TABLES,
     RowTable,
 )
+from streams.core.domain.erasure import session_digest
 
 _LARGEST: Final = 2**63
 
@@ -113,7 +115,6 @@ class Memory:
             has the session before it.
         command_log: whom the newest commands reach.
         newest_ts: Kafka's time of the newest record of a session, None before any.
-        erasing: sessions that were forgotten by an order, as long as the archive may have them.
     """
 
     def __init__(self, recall: Recall) -> None:
@@ -124,7 +125,8 @@ class Memory:
         self.changed: dict[RowTable, set[Any]] = {}
         self.newest_ts: int | None = None
         self.command_log = CommandLog()
-        self.erasing: set[str] = set()
+        #: Who was forgotten by an order, as long as the archive may have rows about them.
+        self._erasing: dict[str, ForgottenRow] = {}
         self._recall = recall
         self._session_of: dict[str, str] = {}
         self._seen_sessions = self.changed[SESSION] = set()
@@ -142,7 +144,9 @@ class Memory:
         return case
 
     def _archived(self, session_id: str) -> Iterable[Row]:
-        return () if session_id in self.erasing else self._recall(session_id)
+        if self._erasing and session_digest(session_id) in self._erasing:
+            return ()
+        return self._recall(session_id)
 
     def find(self, session_id: str) -> Case | None:
         """Return a session that is in memory or in the archive, None if it is in neither."""
@@ -309,23 +313,55 @@ class Memory:
                 waiting.update(session_id for session_id, _ in keys if session_id is not None)
         return waiting
 
-    def erase(self, session_id: str, row: ForgottenRow) -> None:
-        """Forget a session for good, because of an order; of what came behind that, the next record tells.
+    def erase(self, row: ForgottenRow, session_id: str | None) -> None:
+        """Forget a session for good, but for what came behind the order.
 
-        Who writes the archive removes it there, and takes it out of `erasing`.
+        Who writes the archive asks what is `erasing`, and says when it is `erased` there.
+
+        Args:
+            row: What is known of the order.
+            session_id: The session, None where only its digest is known, and it is not in memory.
         """
         known = self.ledger.forgotten.get(row.digest)
-        if known is not None and known.at >= row.at:
-            return
         self.put(row)
-        self.erasing.add(session_id)
+        merged = self.ledger.forgotten[row.digest]
+        if merged == known:
+            return
+        if session_id is not None:
+            self._erase_rows(session_id, merged)
+        self._erasing[row.digest] = merged
+
+    def erasing(self) -> Erasure:
+        """Return what is to be deleted from the archive."""
+        return Erasure(dict(self._erasing), frozenset(self.ledger.leaving))
+
+    def erased(self, what: Erasure) -> None:
+        """Take note that it is; not of what another order has added meanwhile."""
+        for digest, row in what.rows.items():
+            if self._erasing.get(digest) == row:
+                del self._erasing[digest]
+        self.ledger.leaving -= what.subjects
+
+    def _erase_rows(self, session_id: str, row: ForgottenRow) -> None:
         case = self.cases.get(session_id)
-        self.ledger.erase(
-            session_id, {triage.subject_of(session_id), *(() if case is None else case.episodes)}
-        )
-        if case is not None:
+        later: list[Row] = []
+        if case is None:
+            before: Iterable[Row] = self._archived(session_id)
+        else:
+            before, later = list(case.rows()), list(later_rows(case, row))
             self._drop(session_id)
+        stays = {each.episode_id for each in later if isinstance(each, EpisodeRow)}
+        episodes = {each.episode_id for each in before if isinstance(each, EpisodeRow)} - stays
+        self.ledger.erase(session_id)
+        self.ledger.erase_decisions({triage.subject_of(session_id), *episodes})
         self._touched.add(session_id)
+        last_ts = None if case is None else case.session.last_ts
+        if later or (last_ts is not None and last_ts > row.at):
+            begun = self.cases[session_id] = Case(session_id)
+            if last_ts is not None:
+                self.seen(begun, last_ts)
+            for each in later:
+                self.put_in(begun, each)
 
     def _drop(self, session_id: str) -> None:
         for subject in (*self.cases.pop(session_id).episodes, triage.subject_of(session_id)):

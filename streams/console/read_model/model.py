@@ -16,10 +16,11 @@ from streams.console.read_model import control, episode, health, letters, settin
 from streams.console.read_model.attention import Attention, Surroundings, attention, control_at
 from streams.console.read_model.case import FOREVER, Case
 from streams.console.read_model.control import ControlState, Hold, hold_of
-from streams.console.read_model.forgotten import forgotten_by, is_forgotten
+from streams.console.read_model.forgotten import announced, forgotten_by, is_forgotten
 from streams.console.read_model.memory import Memory, Recall, nothing
 from streams.console.read_model.place import NOWHERE, Fields, place
 from streams.console.read_model.session import enriched_place, source_place
+from streams.core.domain.erasure import session_digest
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.run import StoredRecord
 from streams.core.domain.topic import Topic
@@ -93,9 +94,8 @@ class ReadModel(Memory):
             source: Place of the record that is taken in.
             fields: its decoded value; None of a tombstone, of a dead letter, and if it was not decoded.
         """
-        forgotten = self.ledger.forgotten
         try:
-            if forgotten and is_forgotten(forgotten, topic, source, fields):
+            if self.ledger.forgotten and self._is_of_forgotten(topic, source, fields):
                 return True
             if topic is Topic.DEAD_LETTERS:
                 self.put(letters.letter_of(source))
@@ -109,9 +109,20 @@ class ReadModel(Memory):
             elif topic is Topic.ENRICHED:
                 self.index(topic, source)
             elif topic is Topic.TOPOLOGY and (gone := forgotten_by(source)) is not None:
-                self.erase(*gone)
+                self.erase(gone, (source.key or b"").decode())
         except _MISFITS:
             return False
+        return True
+
+    def _is_of_forgotten(self, topic: Topic, source: StoredRecord, fields: Fields | None) -> bool:
+        ledger = self.ledger
+        if topic is Topic.CONSOLE_ACTIONS and fields is not None and fields.get("target") in ledger.gone:
+            return True
+        if not is_forgotten(ledger.forgotten, topic, source, fields):
+            return False
+        if fields is not None and isinstance(episode_id := fields.get("episode_id"), str):
+            # Decisions about it name it alone.
+            ledger.erase_decisions({episode_id})
         return True
 
     def index(self, topic: Topic, source: StoredRecord) -> None:  # noqa: ARG002  # one topic is indexed
@@ -210,6 +221,10 @@ class ReadModel(Memory):
             self.put_in(case, ack)
 
     def _action(self, source: StoredRecord, fields: Fields) -> None:
+        if gone := {each.digest: each for each in announced(source, fields)}:
+            named = {digest: name for name in self.cases if (digest := session_digest(name)) in gone}
+            for digest, row in gone.items():
+                self.erase(row, named.get(digest))
         action, decided = triage.action_of(fields, source), triage.triage_of(fields, source)
         self.put(action)
         if decided is not None:

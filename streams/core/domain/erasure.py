@@ -7,6 +7,7 @@ session carries it out between the records before it and those behind it; any ot
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from typing import Final
 
 from streams.core.domain.record import Headers, Outgoing, Unreadable
@@ -52,6 +53,17 @@ def _is_text(key: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def session_digest(session_id: str) -> str:
+    """Return what a forgotten session is remembered by: SHA-256 over its id as UTF-8, hex.
+
+    Whoever knows the session can tell that it was forgotten, nobody else. An id may be a name.
+
+    >>> session_digest("s-17")[:16]
+    '17954fe53012aeac'
+    """
+    return sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def order_record(session_id: str, order: str, at_ms: int) -> Outgoing:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,9 +16,18 @@ from streams.console.archive.archive import Archive
 from streams.console.archive.row_store import recall, restored
 from streams.console.archive_flush import ArchiveFlush
 from streams.console.read_model.model import ReadModel
-from streams.console.read_model.rows import ActionRow, ForgottenRow, Row, TriageRow
+from streams.console.read_model.rows import (
+    ActionRow,
+    EpisodeRow,
+    ForgottenRow,
+    Row,
+    SessionRow,
+    TriageRow,
+)
 from streams.console.read_model.tables import TABLES
 from streams.console.topic_follower import FollowerSettings
+from streams.control.audit import AuditRecord
+from streams.core.domain.erasure import session_digest
 from streams.core.domain.topic import Topic
 from tests.unit.console.told import Told, everything, folded, forgotten
 
@@ -30,18 +41,23 @@ PARTITION = int((ALERTS[0].fields or {})["partition"])
 ORDER = forgotten(GONE, PARTITION, OFFSET, 9_000_000, LAST)
 
 
+#: What decisions about it name.
+EPISODES = {
+    str(told.fields["episode_id"])
+    for told in ALERTS
+    if told.fields is not None and told.fields["session_id"] == GONE
+}
+
+
 def about(row: Row) -> bool:
-    """Tell whether a row names the session."""
-    return GONE in {getattr(row, "session_id", None), getattr(row, "target", None)}
+    """Tell whether a row names the session, or an episode of it."""
+    named = {getattr(row, name, None) for name in ("session_id", "target", "episode_id")}
+    return not named.isdisjoint({GONE, f"session/{GONE}", *EPISODES})
 
 
 def others(rows: Iterator[Row]) -> list[str]:
-    """Return rows, without decisions: those name an episode, which is known while its alert is."""
-    return sorted(
-        repr(row)
-        for row in rows
-        if not isinstance(row, ForgottenRow | TriageRow | ActionRow) and not about(row)
-    )
+    """Return the rows that are not about it."""
+    return sorted(repr(row) for row in rows if not isinstance(row, ForgottenRow) and not about(row))
 
 
 @settings(max_examples=40, deadline=None)
@@ -53,6 +69,41 @@ def test_whatever_the_order_comes_before_or_after_no_row_is_about_the_session(ra
     assert not [row for row in model.rows() if about(row)]
     assert others(model.rows()) == others(folded(RECORDS).rows())
     assert GONE not in model.attention(LAST)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32).map(Random))
+def test_the_audit_alone_says_it_where_the_tombstone_is_gone(random: Random) -> None:
+    request = orjson.dumps({"order": "o-1", "sessions": [session_digest(GONE), "of nobody"]}).decode()
+    fields = AuditRecord(id="a-1", at=LAST, who="ana", kind="forget", request=request).fields()
+    stored = ORDER.stored._replace(timestamp=LAST + 5_000, headers=(), value=b"")
+    records = [*RECORDS, Told(Topic.CONSOLE_ACTIONS, stored, fields)]
+    random.shuffle(records)
+    model = folded(records)
+    assert not [row for row in model.rows() if about(row)]
+    alert = ALERTS[0]
+    model.take(
+        alert.topic, alert.stored._replace(timestamp=LAST + 1), {**(alert.fields or {}), "id": "later"}
+    )
+    assert GONE in model.cases
+
+
+def test_a_loop_that_began_behind_the_order_stays_open_though_it_was_read_before() -> None:
+    alert = next(told for told in ALERTS if (told.fields or {})["session_id"] == GONE)
+    again = {
+        **(alert.fields or {}),
+        "offset": OFFSET + 5,
+        "first_offset": OFFSET + 2,
+        "episode_id": "e-later",
+        "id": "later",
+    }
+    later = Told(alert.topic, alert.stored._replace(timestamp=LAST + 1), again)
+    model = folded([*RECORDS, later, ORDER])
+    assert [*model.cases[GONE].episodes] == ["e-later"]
+    assert model.cases[GONE].session.last_ts == LAST + 1
+    assert not EPISODES & {row.episode_id for row in model.rows() if isinstance(row, EpisodeRow)}
+    # The archive gets what is left of it anew.
+    assert {row.episode_id for _, row in model.drain() if isinstance(row, EpisodeRow)} >= {"e-later"}
 
 
 def test_its_decisions_and_the_actions_about_it_go_with_what_was_known_of_it() -> None:
@@ -87,7 +138,7 @@ def test_a_tombstone_without_an_order_forgets_nobody() -> None:
     stored = ORDER.stored._replace(headers=())
     model = folded([*RECORDS, Told(Topic.TOPOLOGY, stored, None)])
     assert GONE in model.cases
-    assert GONE not in model.erasing
+    assert session_digest(GONE) not in model.erasing().rows
 
 
 @pytest.fixture
@@ -107,16 +158,48 @@ async def test_the_archive_loses_every_row_of_it_with_the_next_flush(archive: Ar
     folded(RECORDS, model)
     await flush.flush()
     before = every_row(archive)
-    episodes = {row.episode_id for row in before if about(row) and hasattr(row, "episode_id")}
-    assert [row for row in before if isinstance(row, TriageRow) and row.episode_id in episodes]
+    assert {type(row) for row in before if about(row)} >= {TriageRow, ActionRow, EpisodeRow, SessionRow}
     model.take(*ORDER)
     # Until then it does not come back from there.
     assert model.find(GONE) is None
     await flush.flush()
     after = every_row(archive)
-    assert not [row for row in after if about(row) or getattr(row, "episode_id", None) in episodes]
+    assert not [row for row in after if about(row)]
     assert others(iter(after)) == others(iter(before))
-    assert not model.erasing
+    assert not any(model.erasing())
+
+
+async def test_what_only_the_archive_has_goes_too_and_the_decisions_in_memory(archive: Archive) -> None:
+    model = ReadModel(recall=recall(archive), live_minutes=1)
+    flush = ArchiveFlush(model, archive, list, FollowerSettings(), lambda: LAST)
+    folded(RECORDS, model)
+    await flush.flush()
+    model.cases.pop(GONE)
+    assert EPISODES & set(model.ledger.triage)
+    model.take(*ORDER)
+    assert not [row for row in model.rows() if about(row)]
+    await flush.flush()
+    assert not [row for row in every_row(archive) if about(row)]
+
+
+async def test_a_second_order_while_the_first_is_written_is_not_forgotten(archive: Archive) -> None:
+    model = ReadModel(recall=recall(archive))
+    flush = ArchiveFlush(model, archive, list, FollowerSettings(), lambda: LAST)
+    folded([*RECORDS, ORDER], model)
+    alert = ALERTS[0]
+    later = {**(alert.fields or {}), "offset": OFFSET + 1, "first_offset": OFFSET + 1, "id": "later"}
+    model.take(alert.topic, alert.stored._replace(timestamp=LAST + 1), later)
+    save = archive.save
+
+    def save_and_order(*given: Any) -> Any:
+        model.take(*forgotten(GONE, PARTITION, OFFSET + 9, 9_000_001, LAST + 2))
+        return save(*given)
+
+    archive.save = save_and_order  # type: ignore[method-assign]
+    await flush.flush()
+    archive.save = save  # type: ignore[method-assign]
+    await flush.flush()
+    assert not [row for row in every_row(archive) if about(row)]
 
 
 async def test_an_order_amid_a_flush_erases_what_that_flush_writes(archive: Archive) -> None:
@@ -155,4 +238,4 @@ async def test_a_console_that_starts_again_knows_who_was_forgotten_by_no_name(
         again.restore(rows)
     folded(RECORDS, again)
     assert not [row for row in again.rows() if about(row)]
-    assert GONE not in "".join(row.digest for row in again.rows() if isinstance(row, ForgottenRow))
+    assert session_digest(GONE) in {row.digest for row in again.rows() if isinstance(row, ForgottenRow)}
