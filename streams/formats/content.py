@@ -5,14 +5,12 @@ Only fields that Eddy knows are kept below full content, so that no text slips t
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any, Final, TypeAlias
-
-import orjson
 
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.text.canonical import canonical
@@ -36,9 +34,9 @@ _OTHERS: Final = {
     "state_delta": ("tokens_consumed", "tokens_cached", "cumulative_session_cost"),
 }
 
-#: The groups of a record with texts of agents, and the fields of them that hold a digest already.
+#: The groups of a record with texts of agents, and fields in which a text may be short.
 _WITH_TEXTS: Final = ("cognition", "action", "state_delta", "control")
-_HASHES: Final = frozenset({"content_hash"})
+_HASHED: Final = frozenset({"content_hash", "interrupt_signal"})
 
 _TEXTS: Final[Mapping[str, frozenset[str]]] = {
     "cognition": frozenset({"intent", "goal", "reasoning_chain", "strategy_used"}),
@@ -46,6 +44,8 @@ _TEXTS: Final[Mapping[str, frozenset[str]]] = {
     "state_delta": frozenset({"added_to_memory"}),
     "control": frozenset({"interrupt_signal"}),
 }
+
+_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 Redact: TypeAlias = Callable[[str], str]
 """Returns a text without what nobody shall store. Equal texts have to become equal ones, at any time."""
@@ -111,7 +111,7 @@ def reduced_output(enriched: Mapping[str, Any], content: Content) -> Mapping[str
     for group in _WITH_TEXTS:
         given, left = enriched.get(group), kept.get(group) or {}
         if isinstance(given, Mapping):
-            whole[group] = {name: _left(name, value, left) for name, value in given.items()}
+            whole[group] = {name: _left(name, value, left, content) for name, value in given.items()}
     eddy = dict(enriched["eddy"])
     if isinstance(uniqueness := eddy.get("uniqueness"), Mapping):
         eddy["uniqueness"] = _without_pattern(uniqueness, content)
@@ -136,22 +136,46 @@ def reduced_event(fields: Mapping[str, Any], content: Content) -> Mapping[str, A
 def redacted(record: Mapping[str, Any], redact: Redact) -> Mapping[str, Any]:
     """Return a record in which a function has gone over each text of an agent; wrong types stay as they are.
 
-    Of arguments it gets each text in the JSON, names of arguments not among them, so that they stay JSON.
+    Of arguments it gets each text and each name within the JSON, so that they stay JSON. What it does not
+    change stays as it came, to the byte. Numbers are not shown to it.
 
     Raises:
         Exception: whatever the function raises, and a TypeError where it returns no text.
 
     >>> record = {"action": {"tool_input": '{"to":"kim@x.org"}', "status": "success"}}
     >>> redacted(record, lambda text: text.replace("kim@x.org", "<EMAIL>"))["action"]["tool_input"]
-    '{"to":"<EMAIL>"}'
+    '{"to": "<EMAIL>"}'
     """
+    return _with_texts(record, lambda name, value: _redacted(value, redact, is_json=name == "tool_input"))
+
+
+def withheld(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a record without the texts of its agent; what it wanted and called equals no other step."""
+    own = hashed(str(record.get("event_id")))
+
+    def left(name: str, value: Any) -> Any:
+        match name, value:
+            case "tool_input", str():
+                return _not_captured(own)
+            case "intent", str():
+                return own
+            case _, str():
+                return None
+            case _, list():
+                return []
+        return value
+
+    return _with_texts(record, left)
+
+
+def _with_texts(record: Mapping[str, Any], change: Callable[[str, Any], Any]) -> Mapping[str, Any]:
+    """Return a record with each field that holds texts of its agent changed."""
     after = dict(record)
     for group, names in _TEXTS.items():
         given = record.get(group)
         if isinstance(given, Mapping):
             after[group] = {
-                name: _redacted(value, redact, is_json=name == "tool_input") if name in names else value
-                for name, value in given.items()
+                name: change(name, value) if name in names else value for name, value in given.items()
             }
     return after
 
@@ -159,18 +183,41 @@ def redacted(record: Mapping[str, Any], redact: Redact) -> Mapping[str, Any]:
 def _redacted(value: Any, redact: Redact, *, is_json: bool = False) -> Any:
     match value:
         case str():
-            if is_json:
-                with suppress(ValueError):
-                    return orjson.dumps(_redacted(orjson.loads(value), redact)).decode()
-            if not isinstance(left := redact(value), str):
-                raise TypeError("the redactor returned no text")
-            return left
+            parsed = _parsed(value) if is_json else None
+            if parsed is None:
+                return _redacted_text(value, redact)
+            left = _redacted(parsed, redact)
+            return value if left == parsed else json.dumps(left)
         case list():
             return [_redacted(each, redact) for each in value]
         case dict():
-            return {name: _redacted(each, redact) for name, each in value.items()}
+            return {_redacted_text(name, redact): _redacted(each, redact) for name, each in value.items()}
         case _:
             return value
+
+
+def _redacted_text(text: str, redact: Redact) -> str:
+    """Return what a function leaves of a text, also of one in which escapes of JSON hide characters."""
+    plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+    left = redact(plain)
+    if not isinstance(left, str):
+        raise TypeError("the redactor returned no text")
+    return text if left == plain else left
+
+
+def _parsed(text: str) -> Any:
+    """Return JSON as values, None for what is none, or names a value twice: the first would be lost."""
+    try:
+        return json.loads(text, object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name comes twice")
+    return found
 
 
 def _without_pattern(fields: Mapping[str, Any], content: Content) -> Mapping[str, Any]:
@@ -182,10 +229,12 @@ def _without_pattern(fields: Mapping[str, Any], content: Content) -> Mapping[str
     return {**fields, "repeated_pattern": {**pattern, "intent": hidden}}
 
 
-def _left(name: str, value: object, left: Mapping[str, Any]) -> object:
+def _left(name: str, value: object, left: Mapping[str, Any], content: Content) -> object:
     """Return what is left of a field: what `reduced` keeps, and whatever is no text."""
-    if name in left or name in _HASHES:
-        return left.get(name, value)
+    if content is Content.HASH and isinstance(value, str) and name in _HASHED:
+        return hashed(value)
+    if name in left and name not in _HASHED:
+        return left[name]
     return [] if isinstance(value, list) else None if isinstance(value, str) else value
 
 
@@ -207,7 +256,7 @@ def _action(action: Mapping[str, Any], event_id: str, content: Content) -> dict[
         if content is Content.HASH and not arguments.startswith('{"not_captured":'):
             kept["tool_input"] = hashed(canonical(arguments))
         else:
-            kept["tool_input"] = f'{{"not_captured":"{hashed(event_id)}"}}'
+            kept["tool_input"] = _not_captured(hashed(event_id))
     if content is Content.HASH:
         if isinstance(target := action.get("target"), str):
             kept["target"] = hashed(target)
@@ -215,6 +264,11 @@ def _action(action: Mapping[str, Any], event_id: str, content: Content) -> dict[
             if isinstance(text := action.get(name), str):
                 kept[name] = hashed(normalise_result(text) or "")
     return kept
+
+
+def _not_captured(mark: str) -> str:
+    """Return what stands for arguments that nobody knows: it equals no others."""
+    return f'{{"not_captured":"{mark}"}}'
 
 
 def _control(control: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from streams.core.policy.comparison import Difference
 from streams.core.policy.state_limits import StateLimit
 from streams.core.settings_document import Shadow
 from streams.core.shadow import difference_record, try_out, try_refused
-from streams.formats.content import Content, Redact, redacted, reduced, reduced_event, reduced_output
+from streams.formats.content import Content, Redact, redacted, reduced_event, reduced_output, withheld
 from streams.worker.cloud_event import CloudEvents
 from streams.worker.contribution_record import handover_record, health_record, outlay_record, task_record
 from streams.worker.dead_letter import (
@@ -277,7 +277,7 @@ class Job:
             return redacted(value, self._redact)
         except Exception as error:  # noqa: BLE001 - whatever fails there, the text must not be stored
             folded.unredacted[type(error).__name__] += 1
-            return reduced(value, Content.NONE)
+            return withheld(value)
 
     def _refuse(
         self, folded: RunResult, run: Run, message: Message, why: Rejected | UndecodableError

@@ -15,7 +15,7 @@ from streams.core.domain.record import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
-from streams.formats.content import Content
+from streams.formats.content import Content, hashed, redacted
 from streams.kafka.client import Stored
 from streams.worker.batch import Job
 from streams.worker.run_result import RunResult
@@ -104,7 +104,7 @@ def _without_texts(value: Any, under: str = "") -> Any:
     """Return what is written without what `_texts` hide; numbers, names, ids and verdicts stay."""
     if isinstance(value, Mapping):
         hidden = {"intent", "goal", "reasoning_chain", "strategy_used", "tool_input", "target", "error"}
-        hidden |= {"tool_output_summary", "added_to_memory", "interrupt_signal"}
+        hidden |= {"tool_output_summary", "added_to_memory", "interrupt_signal", "content_hash"}
         return {name: _without_texts(each, name) for name, each in value.items() if name not in hidden}
     return [_without_texts(each, under) for each in value] if isinstance(value, list) else value
 
@@ -116,7 +116,7 @@ def test_hashes_of_equal_texts_are_equal_and_numbers_stay() -> None:
         [text] = {action[name] for action in actions}
         assert text.startswith("h:")
     [action, *_] = actions
-    assert action["content_hash"] == "h1"
+    assert action["content_hash"] == hashed("h1")
     first = orjson.loads(enriched[0].value or b"")
     assert first["state_delta"] == {
         **first["state_delta"],
@@ -164,15 +164,69 @@ def _bytes(record: Outgoing) -> tuple[object, ...]:
     return tuple(record[:3])
 
 
-@pytest.mark.parametrize("wrong", [lambda text: text[10_000], lambda _: None])
+def fails_in_arguments(text: str) -> str:
+    """Fail as a parser does, over a text that stands in arguments alone."""
+    if text == SECRET:
+        raise ValueError(text)
+    return mask(text)
+
+
+@pytest.mark.parametrize("wrong", [lambda text: text[10_000], lambda _: None, fails_in_arguments])
 def test_where_a_redactor_fails_no_text_is_kept_and_the_job_goes_on(wrong: Any) -> None:
     found, sessions = folded(job(redact=wrong))
     assert found.unredacted.total() == found.scored == len(STORED)
     assert SECRET not in orjson.dumps(values(found)).decode()
     assert SECRET.encode() not in b"".join(map(encode_session, sessions.values()))
     assert not found.violations
-    # Calls that nobody can compare are no loop.
     assert EventKind.LOOP_EPISODE not in found.events
+
+
+def test_a_redactor_that_fails_raises_no_alarm_about_steps_that_differ() -> None:
+    healthy = [
+        decision("s-1", number, tool_call=f"tool-{number % 3}", tool_input=f'{{"file": "{number}.py"}}')
+        | {"task_type": "api", "state_delta": {"progress_delta": 0.1, "tokens_consumed": 9}}
+        for number in range(40)
+    ]
+    stored = [
+        Stored(0, offset, value["meta"]["timestamp"], b"s-1", as_json(value), ())
+        for offset, value in enumerate(healthy)
+    ]
+    plain, _ = folded(job(), stored)
+    failing, _ = folded(job(redact=lambda text: text[10_000]), stored)
+    assert failing.unredacted.total() == len(stored)
+    assert failing.events == plain.events
+    enriched = orjson.loads(failing.outputs[Topic.ENRICHED][-1].value or b"")
+    assert (enriched["task_type"], enriched["state_delta"]["progress_delta"]) == ("api", 0.1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "left"),
+    [
+        ('{"n": 12345678901234567890123, "x": 1.0}', '{"n": 12345678901234567890123, "x": 1.0}'),
+        ('{"a":NaN,"t":"kim\\u0040example.org"}', '{"a": NaN, "t": "<EMAIL>"}'),
+        ('{"kim@example.org":1}', '{"<EMAIL>": 1}'),
+        ('{"a":"kim@example.org","a":"x"}', '{"a":"<EMAIL>","a":"x"}'),
+        ('{"cut": "kim\\u0040example.org and', '{"cut": "<EMAIL> and'),
+        ('{"in": "{\\"to\\": \\"kim\\\\u0040example.org\\"}"}', '{"in": "{\\"to\\": \\"<EMAIL>\\"}"}'),
+        ('{"odd": "\\ud800"}', '{"odd": "\\ud800"}'),
+        ("[" * 3_000, "[" * 3_000),
+    ],
+)
+def test_arguments_of_any_form_lose_what_is_taken_out_and_nothing_else(arguments: str, left: str) -> None:
+    record = {"action": {"tool_input": arguments}}
+    assert redacted(record, mask)["action"]["tool_input"] == left
+
+
+def test_a_signal_and_a_digest_that_an_agent_wrote_are_no_exception() -> None:
+    token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+    value = {**RECORDS[0], "control": {"hitl_required": True, "interrupt_signal": token}}
+    stored = [STORED[0]._replace(value=as_json(value))]
+    for content, digest in ((Content.NONE, None), (Content.HASH, hashed("h1"))):
+        [record] = folded(job(content), stored)[0].outputs[Topic.ENRICHED]
+        enriched = orjson.loads(record.value or b"")
+        assert token not in orjson.dumps(enriched).decode()
+        assert enriched["action"]["content_hash"] == digest
+        assert enriched["control"]["hitl_required"] is True
 
 
 def test_a_record_that_breaks_the_contract_is_refused_for_the_same_reasons() -> None:
