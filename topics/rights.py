@@ -108,10 +108,11 @@ def forget_rights(topics: Iterable[TopicSpec], own: str) -> list[Right]:
     """Return the rights of who has sessions forgotten; the workers' own topics begin with ``own``."""
     named = tuple(topics)
     *_, actions, _, labels = _named(named, Role.CONTROL)
-    compacted = [_one(named, each) for each in ("SESSION_BUDGETS", "SESSION_RESPONSES", "TOPOLOGY")]
+    about = ("SESSION_BUDGETS", "SESSION_RESPONSES", "TOPOLOGY", "SESSION_ALERTS", "ENTROPY_ALERTS")
+    read = [_one(named, each) for each in about]
     return [
         _topics(_WRITE, *_named(named, Role.INPUT), actions, labels),
-        _topics(_READ, *compacted, labels, *_named(named, Role.DEAD_LETTERS)),
+        _topics(_READ, *read, labels, *_named(named, Role.DEAD_LETTERS)),
         _topics(("DescribeConfigs",), *(each.name for each in named if each.role is not Role.INTERNAL)),
         Right(ResourceKind.TOPIC, (own,), ("Read", "DescribeConfigs"), prefixed=True),
     ]

@@ -24,25 +24,24 @@ from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
 from streams.kafka.client import connect
 from streams.observe.settings import CommandSettings, load
-from streams.operate.erasure import TOGETHER, Eraser, ErasureChoice, SessionTraces, TopicRemainder
+from streams.operate.erasure import TOGETHER, Eraser, ErasureChoice, Orders, SessionTraces, TopicRemainder
 from streams.worker.endpoints import connection, open_codec
 
 _SHOWN: Final = 20
 _LETTERS_SHOWN: Final = 5
 
 
-class Erasure(NamedTuple):
-    """How an erasure ended: the orders sent, the sessions of which workers confirmed it, and what stays."""
+class ForgottenSessions(NamedTuple):
+    """How it ended: the name of the order, the sessions of which workers confirmed it, and what stays."""
 
     order: str
-    orders: int
     confirmed: frozenset[str]
     remains: Sequence[TopicRemainder] | None
 
 
 @click.command()
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...")
-@click.option("--agent", metavar="ID", help="Every session that this agent is in.")
+@click.option("--agent", metavar="ID", help="Every session that this agent is known to be in.")
 @click.option(
     "--before", type=click.DateTime(["%Y-%m-%d"]), help="Sessions without a record since that day (UTC)."
 )
@@ -78,11 +77,12 @@ def forget(
     report says on which topics, and until when. It needs EDDY_APPLICATION_ID as the workers have it.
 
     It may be repeated, and goes on where it was stopped. The audit has the digests of the sessions, not
-    their names.
+    their names: write none into --why.
 
     \b
-    Exit codes: 0 they are forgotten, or there was nothing to forget, 1 workers
-    have not confirmed it in time, 2 wrong usage, 3 the brokers do not answer.
+    Exit codes: 0 they are forgotten, or none is like that, 1 workers have not
+    confirmed it in time, or some entries could not be read, 2 wrong usage, 3 the
+    brokers do not answer.
 
     \b
     Examples:
@@ -115,25 +115,31 @@ async def _forget(choice: ErasureChoice, wishes: _Wishes, bootstrap_servers: str
         try:
             eraser = Eraser(brokers, codec, settings.job)
             status("Reading what the topics hold of them ...")
-            found = await eraser.find(choice)
+            found, unreadable = await eraser.find(choice)
             status("")
-            going = [each for each in found if each.is_found]
             if wishes.as_json:
                 for each in found:
                     echo_json(_fields(each))
             else:
                 echo_lines(_found_lines(found))
-            if not going or wishes.dry_run:
+            if unreadable and not choice.sessions:
+                echo(
+                    f"{count(unreadable, 'record')} could not be read: whether they are of such sessions is "
+                    "not known. Is EDDY_SCHEMA_REGISTRY_URL set, and this command as new as the workers?",
+                    err=True,
+                )
+            is_complete = not unreadable or bool(choice.sessions)
+            if not found or wishes.dry_run:
                 _show_remains(await eraser.remains(now_ms()), wishes)
-                return True
-            if not wishes.yes and not click.confirm(f"Forget {count(len(going), 'session')}?", err=True):
+                return is_complete
+            if not wishes.yes and not click.confirm(f"Forget {count(len(found), 'session')}?", err=True):
                 raise click.Abort
             publisher = CommandPublisher(brokers, codec, None)
-            done = await carry_out(eraser, publisher, going, choice, wishes)
+            done = await carry_out(eraser, publisher, found, choice, wishes)
         finally:
             await codec.close()
-    _show(done, len(going), wishes)
-    return len(done.confirmed) == len(going)
+    _show(done, len(found), wishes)
+    return is_complete and len(done.confirmed) == len(found)
 
 
 async def carry_out(
@@ -142,7 +148,7 @@ async def carry_out(
     going: Sequence[SessionTraces],
     choice: ErasureChoice,
     wishes: _Wishes,
-) -> Erasure:
+) -> ForgottenSessions:
     """Have sessions forgotten: audit, orders and labels, so many at a time; then see what the workers say.
 
     Raises:
@@ -150,7 +156,13 @@ async def carry_out(
         InfrastructureError: the brokers failed. What was ordered is carried out; a repeat does the rest.
     """
     by, order, ends = issuer(), new_id(now_ms()), await eraser.watch()
-    orders, announced = 0, list[tuple[AuditRecord, Sequence[SessionTraces]]]()
+    everywhere = await eraser.partitions()
+    # Of a session that was named, more may be there than shows.
+    orders: Orders = {
+        each.session_id: everywhere if choice.sessions or not each.partitions else each.partitions
+        for each in going
+    }
+    announced = list[tuple[AuditRecord, Sequence[SessionTraces]]]()
     for first in range(0, len(going), TOGETHER):
         part, at = going[first : first + TOGETHER], now_ms()
         request = {
@@ -171,20 +183,20 @@ async def carry_out(
         )
         await publisher.audit(record)
         announced.append((record, part))
-        orders += await eraser.order(part, order, at)
+        await eraser.order({each.session_id: orders[each.session_id] for each in part}, order, at)
         await publisher.take_back((subject for each in part for subject in each.labels), at)
 
     def say(confirmed: int) -> None:
         status(f"{confirmed:,} of {len(going):,} sessions are forgotten ...")
 
     say(0)
-    confirmed = await eraser.confirmed(going, order, ends, wishes.wait_s, say)
+    confirmed = await eraser.confirmed(orders, order, ends, wishes.wait_s, say)
     status("")
     for record, part in announced:
         # What no worker has confirmed may be done any time: the audit has no result of it.
         if confirmed.issuperset(each.session_id for each in part):
             await publisher.audit(record.ended(Result.ACCEPTED))
-    return Erasure(order, orders, confirmed, await eraser.remains(now_ms()))
+    return ForgottenSessions(order, confirmed, await eraser.remains(now_ms()))
 
 
 def _fields(traces: SessionTraces) -> dict[str, Any]:
@@ -205,10 +217,10 @@ def _found_lines(found: Sequence[SessionTraces]) -> Iterator[str]:
         yield "No session is like that: there is nothing to forget."
     for each in found[:_SHOWN]:
         name = printable(each.session_id, 200)
-        if not each.is_found:
+        if not each.found_on:
             yield (
-                f"{name}: nothing to forget. No worker has written a state of it, and no compacted topic has "
-                "an entry. One that has just begun shows after EDDY_CHECKPOINT_S."
+                f"{name}: nothing of it shows. A state may not be written yet (EDDY_CHECKPOINT_S), and "
+                "consoles may have rows: the order goes to every partition."
             )
         else:
             agents = ", ".join(printable(agent, 80) for agent in sorted(each.agents)) or "no agent"
@@ -223,12 +235,11 @@ def _found_lines(found: Sequence[SessionTraces]) -> Iterator[str]:
         yield f"And {len(found) - _SHOWN:,} more; --json lists them all."
 
 
-def _show(done: Erasure, going: int, wishes: _Wishes) -> None:
+def _show(done: ForgottenSessions, going: int, wishes: _Wishes) -> None:
     if wishes.as_json:
         echo_json(
             {
                 "order": done.order,
-                "orders": done.orders,
                 "sessions": going,
                 "confirmed": len(done.confirmed),
                 "remains": _remaining_fields(done.remains),
@@ -241,8 +252,8 @@ def _show(done: Erasure, going: int, wishes: _Wishes) -> None:
         echo(
             f"No worker has confirmed {count(missing, 'session')} within {wishes.wait_s:g} s. The orders "
             f"stand on {Topic.DECISION_LOGS}: a worker carries them out when it reads them. `eddy doctor` "
-            "says whether workers run and how far behind they are. Repeat this command then: it tells "
-            "what is left. A worker before 0.2 makes dead letters of the orders (null_value).",
+            "says whether workers run and how far behind they are. Then repeat this command. A worker before "
+            "0.2 makes dead letters of the orders (null_value).",
             err=True,
         )
     _show_remains(done.remains, wishes)
@@ -260,26 +271,27 @@ def _show_remains(remains: Sequence[TopicRemainder] | None, wishes: _Wishes) -> 
 def _remaining_lines(remains: Sequence[TopicRemainder] | None) -> Iterator[str]:
     """Yield how long topics keep what was written, those with one end on one line."""
     if remains is None:
-        yield "The brokers do not tell this user how long topics keep what is written: allow DescribeConfigs."
+        yield "The brokers do not show this user how long topics keep what is written: allow DescribeConfigs."
         return
-    yield "What is written by now stays, at the latest until:"
-    yield from _by_end(each for each in remains if not each.is_compacted)
-    yield "What is taken back is gone for readers; its bytes stay until brokers compact, at the latest until:"
-    yield from _by_end(each for each in remains if each.is_compacted)
-    if any(each.is_compacted and each.until_ms is None for each in remains):
+    yield "What is written by now stays on these topics, by their settings until:"
+    yield from _by_end(each for each in remains if not each.is_deleted)
+    yield "What is deleted is gone for readers. Its bytes, and tombstones with the id, stay on these until:"
+    yield from _by_end(each for each in remains if each.is_deleted)
+    if any(each.is_deleted and each.until_ms is None for each in remains):
         yield "  (max.compaction.lag.ms on these topics sets a limit.)"
     yield (
-        "Agents' own logs, files of `eddy ingest` and chats that were told are not touched. Ids of sessions "
-        "that handed work to one another stay in the aggregates' changelog until others take their place."
+        "Not touched: agents' own logs, files of `eddy ingest`, messages sent to chats and pagers, and ids "
+        "of sessions that handed work to one another (aggregates' changelog, until others take their place)."
     )
 
 
 def _by_end(remains: Iterable[TopicRemainder]) -> Iterator[str]:
-    ends: dict[int | None, list[str]] = {}
+    ends: dict[str, list[str]] = {}
     for each in remains:
-        ends.setdefault(each.until_ms, []).append(each.topic)
-    for until_ms, topics in ends.items():
-        until = "no limit is set" if until_ms is None else rfc3339(until_ms)
+        no_limit = "no limit is set" if each.is_known else "not known"
+        until = no_limit if each.until_ms is None else rfc3339(each.until_ms)
+        ends.setdefault(until, []).append(each.topic)
+    for until, topics in ends.items():
         yield f"  {until}: {', '.join(topics)}"
 
 
@@ -290,7 +302,8 @@ def _remaining_fields(remains: Sequence[TopicRemainder] | None) -> list[dict[str
         {
             "topic": each.topic,
             "until": None if each.until_ms is None else rfc3339(each.until_ms),
-            "bytes_only": each.is_compacted,
+            "bytes_only": each.is_deleted,
+            "known": each.is_known,
         }
         for each in remains
     ]

@@ -1,31 +1,33 @@
-"""What there is of a session that can be taken back, who has to go, and what stays for how long.
+"""What there is of a session that can be deleted, who is to be forgotten, and what stays for how long.
 
 A worker carries an order out (`streams.core.domain.erasure`): it alone knows which records came before. Here
 is what finds the sessions, sends the orders and sees them carried out.
 
-    find      the sessions' changelog, the compacted topics, the labels and the dead letters, read once
-    order     a record of decision-logs for each session and partition; then the labels of the session go
+    find      the sessions' changelog, the compacted topics, alerts, labels and dead letters, read once
+    order     a record of decision-logs for each session and partition. Of a session that was named to every
+              partition: what is known of it may not show, such as a state that is not written yet
     confirm   the tombstones that the workers write to topology name the order
-    remains   the topics that keep records by time: nothing takes a single record out of those
+    remains   the topics that keep records by time: nothing deletes a single record of those
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import orjson
 
 from schemas.codec import Codec, Decoder, UndecodableError
 from streams.control.command import MalformedError
 from streams.control.label import Label
-from streams.core.domain.erasure import ERASED_FROM, order_in, order_record
+from streams.core.domain.erasure import ERASED_FROM, order_in, order_record, place_in, session_digest
 from streams.core.domain.session import DAMAGE, Session
+from streams.core.domain.text.digest import bounded
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, InfrastructureError, StateError
 from streams.core.policy.activity import activity_of
@@ -39,6 +41,9 @@ log = logging.getLogger(__name__)
 
 TOGETHER: Final = 200
 """Sessions that are forgotten under one record of the audit."""
+
+_ALERTS: Final = (Topic.SESSION_ALERTS, Topic.ENTROPY_ALERTS)
+"""Topics that name sessions for longer than the compacted ones do."""
 
 KEEPING: Final = (
     Topic.DECISION_LOGS,
@@ -58,6 +63,9 @@ KEEPING: Final = (
 )
 """Topics with records of sessions that go when their time is over, and not before."""
 
+#: No record of Eddy's has such an id: a key that is no text, of another program.
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
 _UNTIL_COMPACTED: Final = "max.compaction.lag.ms"
 _FOR_EVER: Final = 1 << 62
 
@@ -71,7 +79,7 @@ class SessionTraces:
         partitions: Those of decision-logs that something of it was found of.
         agents: Agents that it is of.
         last_ms: When its last record was, as far as is known, ms since 1970.
-        found_on: How many entries stand on each topic that can be cleared of it.
+        found_on: How many entries stand on each topic that was looked at.
         labels: Subjects of the labels about it.
         letters: Partition and offset of its dead letters, by their key.
     """
@@ -89,23 +97,9 @@ class SessionTraces:
         self.found_on[topic] = self.found_on.get(topic, 0) + 1
 
     @property
-    def is_found(self) -> bool:
-        """Whether anything can be cleared of it."""
-        return bool(self.found_on)
-
-    @property
     def digest(self) -> str:
         """What the audit calls it: whoever knows the session can tell that it was forgotten, nobody else."""
         return session_digest(self.session_id)
-
-
-def session_digest(session_id: str) -> str:
-    """Return what the audit calls a forgotten session: SHA-256 over the id as UTF-8, hex.
-
-    >>> session_digest("s-17")[:16]
-    '17954fe53012aeac'
-    """
-    return sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class ErasureChoice(NamedTuple):
@@ -129,21 +123,40 @@ class ErasureChoice(NamedTuple):
         """
         if self.sessions:
             return traces.session_id in self.sessions
-        if self.agent is not None and self.agent not in traces.agents:
+        if self.agent is not None and traces.agents.isdisjoint({self.agent, bounded(self.agent)}):
             return False
         return self.before_ms is None or 0 < traces.last_ms < self.before_ms
 
 
-class _Survey:
-    """What the topics say, record by record."""
+class FoundSessions(NamedTuple):
+    """What was found, and how many entries could not be read that may be about sessions, too."""
+
+    sessions: list[SessionTraces]
+    unreadable: int
+
+
+Orders: TypeAlias = Mapping[str, Collection[int]]
+"""The partitions that the order about each session goes to."""
+
+
+class ErasureSurvey:
+    """What the topics say, record by record.
+
+    Attributes:
+        known: Sessions that were found, by their ids.
+        unreadable: Entries that may be about sessions, and cannot be read.
+    """
 
     def __init__(self, choice: ErasureChoice) -> None:
         self._choice = choice
         self.known: dict[str, SessionTraces] = {}
+        self.unreadable = 0
 
     def of(self, session_id: str) -> SessionTraces | None:
-        """Return what is known of a session, None where it is none of those that were named."""
+        """Return what is known of a session; None where it was not named, or where there can be none."""
         if self._choice.sessions and session_id not in self._choice.sessions:
+            return None
+        if not session_id or _SURROGATE.search(session_id):
             return None
         traces = self.known.get(session_id)
         if traces is None:
@@ -166,34 +179,37 @@ class _Survey:
             traces.partitions.add(partition)
             try:
                 session = decode_session(stored.value)
-            except StateError:  # whatever it is, it can be forgotten by name
+            except StateError:
+                self.unreadable += 1
                 continue
             traces.agents |= _agents(session)
-            traces.last_ms = max(traces.last_ms, session.latest or stored.timestamp)
+            traces.last_ms = max(traces.last_ms, session.latest, stored.timestamp)
 
-    def event(self, topic: str, partition: int, stored: Stored, fields: Mapping[str, Any]) -> None:
-        """Take in the newest event of a session on a compacted topic."""
+    def event(self, topic: str, stored: Stored, fields: Mapping[str, Any] | None) -> None:
+        """Take in an event of a session; its fields are None where they cannot be read."""
         traces = self.of(_text(stored.key))
         if traces is None:
             return
         traces.stands_on(topic)
-        traces.partitions.add(partition)
+        fields = {} if fields is None else fields
+        partition, said = fields.get("partition"), fields.get("timestamp")
+        # That of the topic may be another one: it may have fewer.
+        traces.partitions.add(partition if isinstance(partition, int) else stored.partition)
         if isinstance(agent := fields.get("agent_id"), str):
             traces.agents.add(agent)
-        said = fields.get("timestamp")
-        traces.last_ms = max(traces.last_ms, said if isinstance(said, int) else stored.timestamp)
+        traces.last_ms = max(traces.last_ms, said if isinstance(said, int) else 0, stored.timestamp)
 
     def label(self, topic: str, stored: Stored) -> None:
-        """Take in what a person said of a session."""
+        """Take in what a person said of a session: when they did is no sign of its age."""
         try:
             label = Label.of(orjson.loads(stored.value or b""))
         except (ValueError, MalformedError, AttributeError):
+            self.unreadable += 1
             return
         traces = self.of(label.session_id)
         if traces is not None:
             traces.stands_on(topic)
             traces.labels.append(label.subject)
-            traces.last_ms = max(traces.last_ms, label.at)
             if label.agent_id is not None:
                 traces.agents.add(label.agent_id)
 
@@ -227,15 +243,15 @@ class Eraser:
         self.changelog = changelog_topic(job)
         self._repartition = repartition_topic(job)
 
-    async def find(self, choice: ErasureChoice) -> list[SessionTraces]:
-        """Return what is found of the sessions that are chosen; of named ones also where that is nothing.
+    async def find(self, choice: ErasureChoice) -> FoundSessions:
+        """Return what is found of the sessions that are chosen; named ones always.
 
         Raises:
             ConfigurationError: there is no changelog of sessions under this application id.
             InfrastructureError: the brokers do not answer.
         """
-        survey = _Survey(choice)
-        topics = (*ERASED_FROM, Topic.SESSION_LABELS, Topic.DEAD_LETTERS)
+        survey = ErasureSurvey(choice)
+        topics = (*ERASED_FROM, *_ALERTS, Topic.SESSION_LABELS, Topic.DEAD_LETTERS)
         names = {topic: self._brokers.topic(topic) for topic in topics}
         there = await self._brokers.partition_counts([self.changelog, *names.values()])
         if self.changelog not in there:
@@ -245,7 +261,7 @@ class Eraser:
             )
         for partition in range(there[self.changelog]):
             survey.state(self.changelog, partition, await self._states(partition))
-        for topic in ERASED_FROM:
+        for topic in (*ERASED_FROM, *_ALERTS):
             if names[topic] in there:
                 await self._events(names[topic], self._codec.decoder(f"{topic}-value"), survey)
         if (labels := names[Topic.SESSION_LABELS]) in there:
@@ -254,7 +270,7 @@ class Eraser:
         found = survey.chosen()
         if found and names[Topic.DEAD_LETTERS] in there:
             await self._letters(names[Topic.DEAD_LETTERS], found)
-        return sorted(found.values(), key=lambda each: each.session_id)
+        return FoundSessions(sorted(found.values(), key=lambda each: each.session_id), survey.unreadable)
 
     async def _letters(self, topic: str, found: Mapping[str, SessionTraces]) -> None:
         async with aclosing(self._brokers.read(topic)) as records:
@@ -281,15 +297,15 @@ class Eraser:
                     newest[stored.key or b""] = stored
         return newest
 
-    async def _events(self, topic: str, decoder: Decoder, survey: _Survey) -> None:
+    async def _events(self, topic: str, decoder: Decoder, survey: ErasureSurvey) -> None:
         for stored in (await self._newest(topic)).values():
-            fields: Mapping[str, Any] = {}
+            fields: Mapping[str, Any] | None = None
             try:
                 await decoder.prepare([(stored.value, stored.headers)])
                 fields = decoder.decode(stored.value, stored.headers)
             except UndecodableError:
-                pass  # by its key it can be forgotten all the same
-            survey.event(topic, stored.partition, stored, fields)
+                survey.unreadable += 1
+            survey.event(topic, stored, fields)
 
     async def watch(self) -> dict[int, int]:
         """Return where topology ends, to be asked for before orders are sent.
@@ -300,61 +316,66 @@ class Eraser:
         """
         return await self._brokers.ends(self._brokers.topic(Topic.TOPOLOGY))
 
-    async def order(self, sessions: Iterable[SessionTraces], order: str, now_ms: int) -> int:
-        """Send the orders to forget sessions, and return how many; a repeat does no harm.
+    async def partitions(self) -> range:
+        """Return the partitions of decision-logs.
+
+        Raises:
+            ConfigurationError: there is no such topic.
+        """
+        name = self._brokers.topic(Topic.DECISION_LOGS)
+        counts = await self._brokers.partition_counts([name])
+        if name not in counts:
+            raise ConfigurationError(f"There is no topic {name}. Check the name and the brokers.")
+        return range(counts[name])
+
+    async def order(self, orders: Orders, order: str, now_ms: int) -> None:
+        """Send the orders to forget sessions; a repeat does no harm.
 
         Raises:
             InfrastructureError: the brokers do not take them. Some may be there.
         """
         records = [
-            (partition, order_record(each.session_id, order, now_ms))
-            for each in sessions
-            for partition in sorted(each.partitions)
+            (partition, order_record(session_id, order, now_ms))
+            for session_id, partitions in orders.items()
+            for partition in sorted(partitions)
         ]
         await self._brokers.write(self._brokers.topic(Topic.DECISION_LOGS), records)
-        return len(records)
 
     async def confirmed(
         self,
-        sessions: Collection[SessionTraces],
+        orders: Orders,
         order: str,
         ends: Mapping[int, int],
         wait_s: float,
         told: Callable[[int], None],
     ) -> frozenset[str]:
-        """Return the sessions of which workers say that the order is carried out.
+        """Return the sessions of which workers say that the order is carried out in every partition.
 
         Args:
-            sessions: Those that an order was sent for.
+            orders: Those that were sent.
             order: The name of the order.
             ends: Where topology ended before.
             wait_s: How long to wait after the last word of a worker.
             told: Called with the number of sessions that are confirmed.
         """
         topic = self._brokers.topic(Topic.TOPOLOGY)
-        owed = {each.session_id: len(each.partitions) for each in sessions}
-        confirmed = set[str]()
+        owed = {session_id: set(partitions) for session_id, partitions in orders.items()}
         tail = self._brokers.tail({(topic, partition): end for partition, end in ends.items()})
         try:
             async with asyncio.timeout(wait_s) as limit:
                 async for batch in tail:
-                    before = len(confirmed)
-                    for _, stored in batch:
-                        name = _text(stored.key)
-                        if name in owed and order_in(stored.headers) == order.encode():
-                            owed[name] -= 1
-                            if owed[name] == 0:
-                                confirmed.add(name)
-                    if len(confirmed) == len(owed):
-                        break
-                    if len(confirmed) > before:
-                        told(len(confirmed))
+                    settled = [settles(owed, order.encode(), stored) for _, stored in batch]
+                    if any(settled):
                         limit.reschedule(asyncio.get_running_loop().time() + wait_s)
+                    done = sum(not left for left in owed.values())
+                    told(done)
+                    if done == len(owed):
+                        break
         except TimeoutError:
             pass  # who is not among the confirmed is told of
         finally:
             await tail.aclose()
-        return frozenset(confirmed)
+        return frozenset(session_id for session_id, left in owed.items() if not left)
 
     async def remains(self, now_ms: int) -> list[TopicRemainder] | None:
         """Return what keeps records of sessions beyond an order, and for how long at the latest.
@@ -372,42 +393,61 @@ class Eraser:
         return list(remainders(described, frozenset(compacted), now_ms))
 
 
+def settles(owed: Mapping[str, set[int]], order: bytes, stored: Stored) -> bool:
+    """Take note of a tombstone; tell whether it follows from one of the orders."""
+    left, place = owed.get(_text(stored.key)), place_in(stored.headers)
+    if left is None or place is None or order_in(stored.headers) != order:
+        return False
+    left.discard(place[0])
+    return True
+
+
 class TopicRemainder(NamedTuple):
     """How long a topic may hold what was written until now.
 
     Attributes:
         topic: Its name on the brokers.
-        until_ms: At the latest, ms since 1970; None where no limit is set.
-        is_compacted: Whether readers see nothing any more, and only the bytes stay.
+        until_ms: By its config, ms since 1970; None where no limit is set.
+        is_deleted: Whether readers see nothing any more, and only the bytes stay.
+        is_known: Whether the brokers tell what the limit depends on.
     """
 
     topic: str
     until_ms: int | None
-    is_compacted: bool
+    is_deleted: bool
+    is_known: bool = True
 
 
 def remainders(
-    described: Iterable[ActualTopic], compacted: Collection[str], now_ms: int
+    described: Iterable[ActualTopic], deleted: Collection[str], now_ms: int
 ) -> Iterator[TopicRemainder]:
     """Yield how long topics may hold what was written until ``now_ms``, those that hold it for longest last.
 
     Brokers delete a segment when its newest record is old enough, and a segment takes records for up to
-    ``segment.ms``.
+    ``segment.ms``. Where the bytes are of no reader, compaction may come first.
 
-    >>> config = {"retention.ms": "1000", "segment.ms": "500"}
+    >>> config = {"cleanup.policy": "delete", "retention.ms": "1000", "segment.ms": "500"}
     >>> [each.until_ms for each in remainders([ActualTopic("t", 1, 1, config)], (), 7)]
     [1507]
     """
-    found = []
-    for topic in described:
-        is_compacted = topic.name in compacted
-        lasts = _milliseconds(topic.config.get(_UNTIL_COMPACTED if is_compacted else "retention.ms"))
-        segment = _milliseconds(topic.config.get("segment.ms"))
-        until = None if lasts is None or (segment is None and not is_compacted) else now_ms + lasts
-        if until is not None and not is_compacted:
-            until += segment or 0
-        found.append(TopicRemainder(topic.name, until, is_compacted))
-    yield from sorted(found, key=lambda each: (each.is_compacted, each.until_ms or _FOR_EVER, each.topic))
+    found = [_remainder(topic, now_ms, is_deleted=topic.name in deleted) for topic in described]
+    yield from sorted(found, key=lambda each: (each.is_deleted, each.until_ms or _FOR_EVER, each.topic))
+
+
+def _remainder(topic: ActualTopic, now_ms: int, *, is_deleted: bool) -> TopicRemainder:
+    config, limits = topic.config, list[int]()
+    policy = config.get("cleanup.policy", "")
+    needed = ["cleanup.policy"]
+    if "delete" in policy:
+        needed += ["retention.ms", "segment.ms"]
+        kept, segment = (_milliseconds(config.get(name)) for name in needed[-2:])
+        limits += [] if kept is None or segment is None else [kept + segment]
+    if "compact" in policy and is_deleted:
+        needed.append(_UNTIL_COMPACTED)
+        lag = _milliseconds(config.get(_UNTIL_COMPACTED))
+        limits += [] if lag is None else [lag]
+    until = now_ms + min(limits) if limits else None
+    return TopicRemainder(topic.name, until, is_deleted, is_known=all(name in config for name in needed))
 
 
 def _milliseconds(text: str | None) -> int | None:

@@ -59,6 +59,14 @@ async def places(stage: Stage, session_id: str) -> dict[str, bool]:
     return found | {str(topic): session_id.encode() in await held(stage, topic) for topic in ERASED_FROM}
 
 
+async def carried_out(stage: Stage) -> None:
+    """Wait until the orders of a command are processed."""
+    for order in await stage.read(Topic.DECISION_LOGS):
+        if order.value is None:
+            stage.sent[order.partition] = max(stage.sent[order.partition], order.offset + 1)
+    await stage.processed()
+
+
 async def test_a_session_goes_from_every_place_that_can_be_cleared_and_another_one_stays(
     stage: Stage,
 ) -> None:
@@ -102,8 +110,9 @@ async def test_a_session_goes_from_every_place_that_can_be_cleared_and_another_o
     ]
     assert [json.loads(each["request"])["sessions"] for each in audit] == [[session_digest(LOOPS)]] * 2
     assert LOOPS not in json.dumps(audit)
-    again = await stage.command("forget", LOOPS, "--yes")
-    assert "nothing to forget" in again
+    # The alerts stay, and name it.
+    again = json.loads((await stage.command("forget", LOOPS, "--dry-run", "--json")).splitlines()[0])
+    assert set(again["found_on"]) <= {Topic.SESSION_ALERTS, Topic.ENTROPY_ALERTS}
 
     # What comes later begins anew.
     await loop(stage, LOOPS, first=CALLS)
@@ -143,24 +152,36 @@ async def test_without_a_worker_the_order_waits_and_the_command_says_so(stage: S
 
     # One that restores meanwhile carries it out, and whoever asks again is told that nothing is left.
     stage.worker(directory=worker.directory / "data")
-    [place] = [each for each in await stage.read(Topic.DECISION_LOGS) if each.value is None]
-    stage.sent[place.partition] = place.offset + 1
-    await stage.processed()
+    await carried_out(stage)
 
     async def gone() -> bool:
         return not any((await places(stage, LOOPS)).values())
 
     await until(gone, PATIENCE_SECONDS, "the stub", *stage.workers)
-    assert "nothing to forget" in await stage.command("forget", LOOPS, "--yes")
 
 
-async def test_a_session_that_never_was_is_said_to_be_none_and_nothing_is_sent(stage: Stage) -> None:
+async def test_a_session_that_nothing_shows_is_ordered_everywhere_and_leaves_nothing(stage: Stage) -> None:
     await stage.worker().ready()
     await loop(stage, OTHER)
-    said = await stage.command("forget", NEVER, "--yes")
-    assert f"{NEVER}: nothing to forget." in said
-    assert len(await stage.read(Topic.DECISION_LOGS)) == CALLS
-    assert await stage.read(Topic.CONSOLE_ACTIONS) == []
+    said = await stage.command("forget", NEVER, "--yes", "--wait", str(PATIENCE_SECONDS))
+    assert f"{NEVER}: nothing of it shows." in said
+    assert "Forgotten: 1 of 1 session." in said
+    orders = [each for each in await stage.read(Topic.DECISION_LOGS) if each.value is None]
+    assert sorted(each.partition for each in orders) == [*range(stage.partitions)]
+    assert not any((await places(stage, NEVER)).values())
+
+
+async def test_a_state_that_is_not_written_yet_goes_too(stage: Stage) -> None:
+    await stage.worker(checkpoint_s=300).ready()
+    await loop(stage, LOOPS)
+    await stage.command("forget", LOOPS, "--yes", "--wait", str(PATIENCE_SECONDS))
+    await loop(stage, LOOPS, first=CALLS)
+    steps = [
+        value_of(stored)["eddy"]["step"]
+        for stored in await stage.read(Topic.ENRICHED)
+        if stored.key == LOOPS.encode()
+    ]
+    assert steps == [*range(1, CALLS + 1)] * 2
 
 
 async def test_dead_letters_of_the_session_are_named_and_stay(stage: Stage) -> None:
@@ -204,13 +225,7 @@ async def test_a_worker_that_is_killed_over_an_order_leaves_it_to_its_successor(
     await stage.attempt("forget", LOOPS, "--yes", "--wait", "1")
     assert await dying.ended() == KILLED, dying.tail()
     stage.worker(directory=first.directory / "data")
-    [place] = [
-        each
-        for each in await stage.read(Topic.DECISION_LOGS)
-        if each.value is None and each.key == LOOPS.encode()
-    ]
-    stage.sent[place.partition] = place.offset + 1
-    await stage.processed()
+    await carried_out(stage)
 
     async def gone() -> bool:
         return not any((await places(stage, LOOPS)).values())
