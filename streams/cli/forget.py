@@ -24,7 +24,8 @@ from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
 from streams.kafka.client import connect
 from streams.observe.settings import CommandSettings, load
-from streams.operate.erasure import TOGETHER, Eraser, ErasureChoice, Orders, SessionTraces, TopicRemainder
+from streams.operate.erasure import TOGETHER, Eraser, ErasureChoice, Orders, SessionTraces
+from streams.operate.retention import TopicRemainder
 from streams.worker.endpoints import connection, open_codec
 
 _SHOWN: Final = 20
@@ -157,7 +158,7 @@ async def carry_out(
     """
     by, order, ends = issuer(), new_id(now_ms()), await eraser.watch()
     everywhere = await eraser.partitions()
-    # Of a session that was named, more may be there than shows.
+    # More may be there than shows of a session that was named.
     orders: Orders = {
         each.session_id: everywhere if choice.sessions or not each.partitions else each.partitions
         for each in going

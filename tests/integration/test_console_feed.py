@@ -51,7 +51,8 @@ async def partitions(brokers: Brokers) -> dict[Topic, int]:
 async def test_all_that_a_job_publishes_is_folded_and_a_writer_sees_its_own_record(
     stage: Stage, brokers: Brokers, tmp_path: Path
 ) -> None:
-    await stage.send(itertools.islice(load(stage.partitions), 400))
+    # What is known of a session after an order depends on which topic is read first, until its next record.
+    await stage.send(itertools.islice(load(stage.partitions, orders=False), 400))
     await stage.worker().ready()
     async with running(brokers, tmp_path / "archive") as board:
         await stage.processed()

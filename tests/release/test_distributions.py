@@ -130,7 +130,7 @@ def test_the_client_has_the_version_of_eddy_and_its_hook_starts(client: Path, tm
     assert "usage" in run(client / "eddy-guard-hook", "--help", cwd=tmp_path)
 
 
-#: Of what a worker runs with, the one package without a wheel for Arm.
+#: The one package without a wheel for Arm that a worker runs with.
 BUILT_THERE = "faust-streaming"
 ARM = ("--platform", "manylinux2014_aarch64", "--platform", "manylinux_2_28_aarch64")
 

@@ -14,10 +14,9 @@ from streams.operate.erasure import (
     KEEPING,
     ErasureChoice,
     ErasureSurvey,
-    TopicRemainder,
-    remainders,
     settles,
 )
+from streams.operate.retention import TopicRemainder, remainders
 from streams.worker.state.changelog import encode_session
 from topics.catalogue import Catalogue, Role
 from topics.plan import ActualTopic

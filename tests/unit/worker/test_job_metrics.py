@@ -105,7 +105,7 @@ def test_the_table_is_what_is_exposed(metrics: WorkerMetrics) -> None:
             exposed[name] = labels
     assert exposed == table()
     assert created <= {name.removesuffix("_total") for name in exposed}
-    assert len(exposed) == 38
+    assert len(exposed) == 39
 
 
 def test_the_memory_of_the_process_is_exposed(metrics: WorkerMetrics) -> None:
