@@ -131,7 +131,8 @@ async def _forget(choice: ErasureChoice, wishes: _Wishes, bootstrap_servers: str
                 )
             is_complete = not unreadable or bool(choice.sessions)
             if not found or wishes.dry_run:
-                _show_remains(await eraser.remains(now_ms()), wishes)
+                if found or wishes.as_json:
+                    _show_remains(await eraser.remains(now_ms()), wishes)
                 return is_complete
             if not wishes.yes and not click.confirm(f"Forget {count(len(found), 'session')}?", err=True):
                 raise click.Abort
@@ -278,7 +279,7 @@ def _remaining_lines(remains: Sequence[TopicRemainder] | None) -> Iterator[str]:
     yield from _by_end(each for each in remains if not each.is_deleted)
     yield "What is deleted is gone for readers. Its bytes, and tombstones with the id, stay on these until:"
     yield from _by_end(each for each in remains if each.is_deleted)
-    if any(each.is_deleted and each.until_ms is None for each in remains):
+    if any(each.is_deleted and each.is_known and each.until_ms is None for each in remains):
         yield "  (max.compaction.lag.ms on these topics sets a limit.)"
     yield (
         "Not touched: agents' own logs, files of `eddy ingest`, messages sent to chats and pagers, and ids "
