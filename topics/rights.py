@@ -113,7 +113,9 @@ def forget_rights(topics: Iterable[TopicSpec], own: str) -> list[Right]:
     return [
         _topics(_WRITE, *_named(named, Role.INPUT), actions, labels),
         _topics(_READ, *read, labels, *_named(named, Role.DEAD_LETTERS)),
-        _topics(("DescribeConfigs",), *(each.name for each in named if each.role is not Role.INTERNAL)),
+        _topics(
+            ("Describe", "DescribeConfigs"), *(each.name for each in named if each.role is not Role.INTERNAL)
+        ),
         Right(ResourceKind.TOPIC, (own,), ("Read", "DescribeConfigs"), prefixed=True),
     ]
 

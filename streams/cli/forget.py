@@ -18,7 +18,6 @@ from streams.cli.settings_change import AS_JSON, BOOTSTRAP
 from streams.cli.text.screen import echo, echo_json, echo_lines, status
 from streams.control.audit import AuditKind, AuditRecord, Result
 from streams.control.publisher import CommandPublisher
-from streams.core.domain.erasure import ERASED_FROM
 from streams.core.domain.text.figures import count, rfc3339
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
@@ -112,7 +111,7 @@ class _Wishes(NamedTuple):
 async def _forget(choice: ErasureChoice, wishes: _Wishes, bootstrap_servers: str | None) -> bool:
     settings = load(CommandSettings, bootstrap_servers=bootstrap_servers)
     async with connect(connection(settings)) as brokers:
-        codec = await open_codec(settings, [*CONTROL_SUBJECTS, *(f"{topic}-value" for topic in ERASED_FROM)])
+        codec = await open_codec(settings, CONTROL_SUBJECTS)
         try:
             eraser = Eraser(brokers, codec, settings.job)
             status("Reading what the topics hold of them ...")
@@ -159,11 +158,7 @@ async def carry_out(
     """
     by, order, ends = issuer(), new_id(now_ms()), await eraser.watch()
     everywhere = await eraser.partitions()
-    # More may be there than shows of a session that was named.
-    orders: Orders = {
-        each.session_id: everywhere if choice.sessions or not each.partitions else each.partitions
-        for each in going
-    }
+    orders: Orders = {each.session_id: _partitions(each, everywhere, choice) for each in going}
     announced = list[tuple[AuditRecord, Sequence[SessionTraces]]]()
     for first in range(0, len(going), TOGETHER):
         part, at = going[first : first + TOGETHER], now_ms()
@@ -199,6 +194,14 @@ async def carry_out(
         if confirmed.issuperset(each.session_id for each in part):
             await publisher.audit(record.ended(Result.ACCEPTED))
     return ForgottenSessions(order, confirmed, await eraser.remains(now_ms()))
+
+
+def _partitions(traces: SessionTraces, everywhere: range, choice: ErasureChoice) -> dict[int, bool]:
+    """Return where the order goes, and whether something of the session was found there."""
+    found = traces.partitions.intersection(everywhere)
+    # More may be there than shows of a session that was named.
+    asked = everywhere if choice.sessions or not found else sorted(found)
+    return {partition: partition in found for partition in asked}
 
 
 def _fields(traces: SessionTraces) -> dict[str, Any]:
@@ -290,7 +293,7 @@ def _remaining_lines(remains: Sequence[TopicRemainder] | None) -> Iterator[str]:
 def _by_end(remains: Iterable[TopicRemainder]) -> Iterator[str]:
     ends: dict[str, list[str]] = {}
     for each in remains:
-        no_limit = "no limit is set" if each.is_known else "not known"
+        no_limit = "no limit is set" if each.is_known else "not known, or no such topic"
         until = no_limit if each.until_ms is None else rfc3339(each.until_ms)
         ends.setdefault(until, []).append(each.topic)
     for until, topics in ends.items():

@@ -45,7 +45,10 @@ _TEXTS: Final[Mapping[str, frozenset[str]]] = {
     "control": frozenset({"interrupt_signal"}),
 }
 
-_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
+_ESCAPE: Final = re.compile(
+    r"(?P<pair>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u(?P<single>[0-9a-fA-F]{4})"
+)
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 Redact: TypeAlias = Callable[[str], str]
 """Returns a text without what nobody shall store. Equal texts have to become equal ones, at any time."""
@@ -191,18 +194,33 @@ def _redacted(value: Any, redact: Redact, *, is_json: bool = False) -> Any:
         case list():
             return [_redacted(each, redact) for each in value]
         case dict():
-            return {_redacted_text(name, redact): _redacted(each, redact) for name, each in value.items()}
+            members: dict[str, Any] = {}
+            for name, each in value.items():
+                left = _redacted_text(name, redact)
+                # What was two members stays two.
+                named = left if left not in members else f"{left} {len(members)}"
+                members[named] = _redacted(each, redact)
+            return members
         case _:
             return value
 
 
 def _redacted_text(text: str, redact: Redact) -> str:
     """Return what a function leaves of a text, also of one in which escapes of JSON hide characters."""
-    plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+    # A function need not know half of a surrogate pair.
+    plain = _SURROGATE.sub("\ufffd", _ESCAPE.sub(_unescaped, text))
     left = redact(plain)
     if not isinstance(left, str):
         raise TypeError("the redactor returned no text")
     return text if left == plain else left
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    pair, single = found["pair"], found["single"]
+    if pair is not None:
+        return (bytes.fromhex(pair[2:6]) + bytes.fromhex(pair[8:12])).decode("utf-16-be")
+    character = chr(int(single, 16))
+    return found[0] if _SURROGATE.match(character) else character
 
 
 def _parsed(text: str) -> Any:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -25,7 +25,14 @@ import orjson
 from schemas.codec import Codec, Decoder, UndecodableError
 from streams.control.command import MalformedError
 from streams.control.label import Label
-from streams.core.domain.erasure import ERASED_FROM, order_in, order_record, place_in, session_digest
+from streams.core.domain.erasure import (
+    ERASED_FROM,
+    confirmed_by,
+    order_in,
+    order_record,
+    place_in,
+    session_digest,
+)
 from streams.core.domain.session import DAMAGE, Session
 from streams.core.domain.text.digest import bounded
 from streams.core.domain.topic import Topic
@@ -36,6 +43,7 @@ from streams.kafka.stored import Stored
 from streams.operate.retention import TopicRemainder, remainders
 from streams.worker.options import changelog_topic, repartition_topic
 from streams.worker.state.changelog import decode_session, is_stub, session_id_of
+from topics.plan import ActualTopic
 
 log = logging.getLogger(__name__)
 
@@ -132,8 +140,8 @@ class FoundSessions(NamedTuple):
     unreadable: int
 
 
-Orders: TypeAlias = Mapping[str, Collection[int]]
-"""The partitions that the order about each session goes to."""
+Orders: TypeAlias = Mapping[str, Mapping[int, bool]]
+"""The partitions that the order about each session goes to, and whether something of it was found there."""
 
 
 class ErasureSurvey:
@@ -332,9 +340,9 @@ class Eraser:
             InfrastructureError: the brokers do not take them. Some may be there.
         """
         records = [
-            (partition, order_record(session_id, order, now_ms))
+            (partition, order_record(session_id, order, now_ms, if_held=not is_found))
             for session_id, partitions in orders.items()
-            for partition in sorted(partitions)
+            for partition, is_found in partitions.items()
         ]
         await self._brokers.write(self._brokers.topic(Topic.DECISION_LOGS), records)
 
@@ -384,6 +392,8 @@ class Eraser:
         compacted = [*map(topic, (*ERASED_FROM, Topic.SESSION_LABELS)), self.changelog]
         try:
             described = await self._brokers.describe([*kept, *compacted])
+            shown = {each.name for each in described}
+            described += [ActualTopic(name, 0, 0, {}) for name in (*kept, *compacted) if name not in shown]
         except InfrastructureError as error:
             log.info("%s", error)
             return None
@@ -392,7 +402,7 @@ class Eraser:
 
 def settles(owed: Mapping[str, set[int]], order: bytes, stored: Stored) -> bool:
     """Take note of a tombstone; tell whether it follows from one of the orders."""
-    left, place = owed.get(_text(stored.key)), place_in(stored.headers)
+    left, place = owed.get(_text(confirmed_by(stored))), place_in(stored.headers)
     if left is None or place is None or order_in(stored.headers) != order:
         return False
     left.discard(place[0])

@@ -206,7 +206,7 @@ class Job:
             with suppress(DamagedSessionError):
                 self.expired(session_id, forget(session_id, session, at, settings), order.timestamp, folded)
             sessions.put(Session(*at), session_id)
-        for topic, tombstone in tombstones(partition, order):
+        for topic, tombstone in tombstones(partition, order, held=session is not None):
             folded.add(topic, tombstone)
 
     def _fold(

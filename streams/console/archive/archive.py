@@ -15,7 +15,14 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from streams.console.archive.file import ArchiveFile, is_damage, may_pass, selection, upsert
 from streams.console.read_model import tables
-from streams.console.read_model.forgotten import NOTHING_ERASED, Erasure, deletions, naming, undecided
+from streams.console.read_model.forgotten import (
+    NOTHING_ERASED,
+    Erasure,
+    deletions,
+    named_session,
+    naming,
+    undecided,
+)
 from streams.console.read_model.rows import Row, WatermarkRow
 from streams.console.read_model.tables import TABLES, WATERMARK, RowTable, Value
 from streams.core.domain.erasure import session_digest
@@ -125,10 +132,11 @@ def erase(connection: sqlite3.Connection, what: Erasure) -> None:
     for subject in what.subjects:
         for statement, values in undecided(subject):
             connection.execute(statement, values)
-    if not what.rows:
+    if not what.digests:
         return
-    for (session_id,) in connection.execute(naming()).fetchall():
-        if session_digest(session_id) in what.rows:
+    named = {named_session(target) for (target,) in connection.execute(naming())}
+    for session_id in named:
+        if session_digest(session_id) in what.digests:
             for statement, values in deletions(session_id):
                 connection.execute(statement, values)
 

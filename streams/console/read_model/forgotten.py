@@ -53,15 +53,26 @@ _OF_SESSION: Final = (
 _SUBJECTS: Final = 'SELECT "episode_id" FROM "episode" WHERE "session_id" = ? UNION SELECT ? UNION SELECT ?'
 
 
-_NAMING: Final = (tables.SESSION, tables.LETTER, tables.SHADOW)
+_NAMING: Final = (
+    (tables.SESSION, "session_id"),
+    (tables.LETTER, "session_id"),
+    (tables.SHADOW, "session_id"),
+    (tables.ACTION, "target"),
+    (tables.TRIAGE, "episode_id"),
+)
 
 
 def naming() -> str:
-    """Return the statement that finds the session ids that rows are about."""
+    """Return the statement that finds what rows are about: sessions, among other things (`named_session`)."""
     return " UNION ".join(
-        f'SELECT "session_id" FROM "{table.name}" WHERE "session_id" IS NOT NULL'  # noqa: S608 - names of ours
-        for table in _NAMING
+        f'SELECT "{column}" FROM "{table.name}" WHERE "{column}" IS NOT NULL'  # noqa: S608 - names of ours
+        for table, column in _NAMING
     )
+
+
+def named_session(target: str) -> str:
+    """Return the session that a target is, if it is one."""
+    return target.removeprefix(subject_of(""))
 
 
 _DECIDED: Final = ((tables.TRIAGE, "episode_id"), (tables.ACTION, "target"))
@@ -83,9 +94,9 @@ def deletions(session_id: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 class Erasure(NamedTuple):
-    """What the archive has to lose: who was forgotten, by digest, and what decisions about them name."""
+    """What the archive has to lose: who was forgotten, by digest and with the order's time, and subjects."""
 
-    rows: Mapping[str, ForgottenRow] = {}
+    digests: Mapping[str, int] = {}
     subjects: frozenset[str] = frozenset()
 
 
@@ -99,7 +110,7 @@ def forgotten_by(tombstone: StoredRecord) -> ForgottenRow | None:
         UnicodeDecodeError: its key is no text.
     """
     place = place_in(tombstone.headers)
-    if tombstone.key is None or place is None or order_in(tombstone.headers) is None:
+    if not tombstone.key or place is None or order_in(tombstone.headers) is None:
         return None
     return ForgottenRow(session_digest(tombstone.key.decode()), *place, tombstone.timestamp)
 
@@ -115,47 +126,65 @@ def announced(action: StoredRecord, fields: Fields) -> list[ForgottenRow]:
     return [ForgottenRow(str(each), *NO_PLACE, at) for each in named]
 
 
-def merged_forgotten(one: ForgottenRow, other: ForgottenRow) -> ForgottenRow:
-    """Return what two records say of a forgotten session: the newest place that is known, the latest time.
+class Forgotten:
+    """Who was forgotten, and up to where: one row for each partition with an order, and one for the audit."""
 
-    >>> merged_forgotten(ForgottenRow("d", 3, 120, 7), ForgottenRow("d", -1, -1, 9))
-    ForgottenRow(digest='d', partition=3, offset=120, at=9)
-    """
-    last = max(one, other, key=lambda row: (row.partition != NO_PLACE[0], row.at, row))
-    return last._replace(at=max(one.at, other.at))
+    def __init__(self) -> None:
+        self.rows: dict[tuple[str, int], ForgottenRow] = {}
+        self._at: dict[str, int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.rows)
+
+    def knows(self, row: ForgottenRow) -> bool:
+        """Tell whether a row says nothing new."""
+        known = self.rows.get((row.digest, row.partition))
+        return known is not None and (known.at, known.offset) >= (row.at, row.offset)
+
+    def add(self, row: ForgottenRow) -> None:
+        """Take in another one."""
+        self.rows[row.digest, row.partition] = row
+        self._at[row.digest] = max(row.at, self._at.get(row.digest, row.at))
+
+    def covers(self, digest: str, place: tuple[int, int] | None, at: int) -> bool:
+        """Tell whether an order covers what stands at a place of decision-logs, or came at a time (ms).
+
+        The place decides, unless the audit knows of a later order. A clock decides where there is no place.
+        """
+        last = self._at.get(digest)
+        if last is None:
+            return False
+        placed = None if place is None else self.rows.get((digest, place[0]))
+        if place is None or placed is None:
+            return at <= last
+        # Not of a topic that was created again since.
+        is_before = place[1] <= placed.offset and at <= placed.at + _SKEW_MS
+        announced = self.rows.get((digest, NO_PLACE[0]))
+        return is_before or (announced is not None and placed.at < announced.at >= at)
 
 
-def later_rows(case: Case, row: ForgottenRow) -> Iterator[Row]:
-    """Yield the rows of a session about what came behind an order: topics are read in any order."""
-
-    def is_later(partition: int, offset: int, at: int) -> bool:
-        return offset > row.offset if partition == row.partition else at > row.at
-
+def later_rows(case: Case, digest: str, forgotten: Forgotten) -> Iterator[Row]:
+    """Yield the rows of a session that no order covers: topics are read in any order."""
     for episode in case.episodes.values():
-        if is_later(episode.partition, episode.first_offset, episode.opened_ts):
+        if not forgotten.covers(digest, (episode.partition, episode.first_offset), episode.opened_ts):
             yield episode
     for finding in case.findings.values():
         # That of the entropy alerts holds the first of them, too.
-        if finding.offsets is None and is_later(finding.partition, finding.offset, finding.ts):
+        place = finding.partition, finding.offset
+        if finding.offsets is None and not forgotten.covers(digest, place, finding.ts):
             yield finding
-    yield from (each for each in case.commands.values() if each.ts > row.at)
-    yield from (each for each in case.acks.values() if each.at > row.at)
-    yield from (each for each in case.guards.values() if each.seen > row.at)
+    yield from (each for each in case.commands.values() if not forgotten.covers(digest, None, each.ts))
+    yield from (each for each in case.acks.values() if not forgotten.covers(digest, None, each.at))
+    yield from (each for each in case.guards.values() if not forgotten.covers(digest, None, each.seen))
 
 
-def is_forgotten(
-    forgotten: Mapping[str, ForgottenRow], topic: Topic, source: StoredRecord, fields: Fields | None
-) -> bool:
+def is_forgotten(forgotten: Forgotten, topic: Topic, source: StoredRecord, fields: Fields | None) -> bool:
     """Tell whether a record is of a session that was forgotten after it."""
     session_id = _session_of(topic, source, fields)
-    row = None if session_id is None else forgotten.get(session_digest(session_id))
-    if row is None:
+    if session_id is None:
         return False
     place = None if fields is None else _source_of(topic, fields)
-    if place is not None and place[0] == row.partition:
-        # Not of a topic that was created again since.
-        return place[1] <= row.offset and source.timestamp <= row.at + _SKEW_MS
-    return source.timestamp <= row.at
+    return forgotten.covers(session_digest(session_id), place, source.timestamp)
 
 
 def _source_of(topic: Topic, fields: Fields) -> tuple[int, int] | None:
@@ -173,4 +202,4 @@ def _session_of(topic: Topic, source: StoredRecord, fields: Fields | None) -> st
         return None if source.key is None else source.key.decode("utf-8", "surrogateescape")
     name = "target" if topic is Topic.CONSOLE_ACTIONS else "session_id"
     named = None if fields is None else fields.get(name)
-    return named.removeprefix(subject_of("")) if isinstance(named, str) else None
+    return named_session(named) if isinstance(named, str) else None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
-from streams.console.read_model import forgotten, health, letters, triage
+from streams.console.read_model import health, letters, triage
 from streams.console.read_model.case import merge_into
+from streams.console.read_model.forgotten import Forgotten, named_session
 from streams.console.read_model.rows import (
     ActionRow,
     ForgottenRow,
@@ -62,7 +63,7 @@ _MERGES: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     PROFILE.name: health.merged_profiles,
     SHADOW.name: _either,
     VERSION.name: _either,
-    FORGOTTEN.name: forgotten.merged_forgotten,
+    FORGOTTEN.name: lambda one, other: max(one, other, key=lambda row: (row.at, row.offset)),
 }
 
 
@@ -78,7 +79,7 @@ class Ledger:
         self.profiles: dict[Key, ProfileRow] = {}
         self.shadows: dict[Key, ShadowRow] = {}
         self.versions: dict[Key, VersionRow] = {}
-        self.forgotten: dict[str, ForgottenRow] = {}
+        self.forgotten = Forgotten()
         #: Episodes of forgotten sessions that this process has heard of.
         self.gone: set[str] = set()
         #: Those of them about which the archive may have decisions.
@@ -92,16 +93,18 @@ class Ledger:
             PROFILE.name: self.profiles,
             SHADOW.name: self.shadows,
             VERSION.name: self.versions,
-            FORGOTTEN.name: self.forgotten,
+            FORGOTTEN.name: self.forgotten.rows,
         }
 
     def put(self, row: Row) -> tuple[RowTable, Any] | None:
         """Merge a row; return its table and key, None if nothing changed."""
         table = table_of(row)
         key: Any = table.key_of(row)
-        if table in (TRIAGE, REDRIVEN, FORGOTTEN):
+        if table is TRIAGE or table is REDRIVEN:
             [key] = key
         changed = merge_into(self._tables[table.name], key, row, _MERGES[table.name])
+        if changed and isinstance(row, ForgottenRow):
+            self.forgotten.add(self.forgotten.rows[key])
         return (table, key) if changed else None
 
     def row(self, table: RowTable, key: Any) -> Row | None:  # as `put` returned it
@@ -114,19 +117,30 @@ class Ledger:
         for rows in self._tables.values():
             yield from rows.values()
 
-    def erase_decisions(self, subjects: Collection[str]) -> None:
-        """Drop decisions about these subjects, and take no other in."""
-        for subject in subjects:
-            self.triage.pop(subject, None)
-        self.gone.update(subjects)
-        self.leaving.update(subjects)
-        _drop(self.actions, lambda row: row.target in subjects)
+    def erase_decisions(self, episodes: Collection[str]) -> None:
+        """Drop decisions about episodes, and take no other in."""
+        fresh = set(episodes) - self.gone
+        if not fresh:
+            return
+        for episode_id in fresh:
+            self.triage.pop(episode_id, None)
+        self.gone |= fresh
+        self.leaving |= fresh
+        _drop(self.actions, lambda row: row.target in fresh)
 
     def erase(self, session_id: str) -> None:
         """Drop what names a session."""
-        _drop(self.actions, lambda row: row.target == session_id)
+        subject = triage.subject_of(session_id)
+        self.triage.pop(subject, None)
+        _drop(self.actions, lambda row: row.target in (session_id, subject))
         _drop(self.letters, lambda row: row.session_id == session_id)
         _drop(self.shadows, lambda row: row.session_id == session_id)
+
+    def sessions(self) -> set[str]:
+        """Return what rows here are about: sessions, among other things."""
+        found = {row.session_id for row in self.letters.values() if row.session_id is not None}
+        found |= {row.session_id for row in self.shadows.values()}
+        return found | {named_session(row.target) for row in self.actions.values()}
 
     def newest_health(self) -> dict[tuple[str, str], HealthRow]:
         """Return how each agent and tool fares: the newest sample, by scope and name."""

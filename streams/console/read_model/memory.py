@@ -126,7 +126,9 @@ class Memory:
         self.newest_ts: int | None = None
         self.command_log = CommandLog()
         #: Who was forgotten by an order, as long as the archive may have rows about them.
-        self._erasing: dict[str, ForgottenRow] = {}
+        self._erasing: dict[str, int] = {}
+        #: Orders that were taken in, and how many there were when the archive asked last.
+        self._orders = self._asked = 0
         self._recall = recall
         self._session_of: dict[str, str] = {}
         self._seen_sessions = self.changed[SESSION] = set()
@@ -313,50 +315,52 @@ class Memory:
                 waiting.update(session_id for session_id, _ in keys if session_id is not None)
         return waiting
 
-    def erase(self, row: ForgottenRow, session_id: str | None) -> None:
+    def erase(self, row: ForgottenRow, session_ids: Iterable[str]) -> None:
         """Forget a session for good, but for what came behind the order.
 
         Who writes the archive asks what is `erasing`, and says when it is `erased` there.
 
         Args:
             row: What is known of the order.
-            session_id: The session, None where only its digest is known, and it is not in memory.
+            session_ids: The session; nothing where only its digest is known, and nothing in memory has that.
         """
-        known = self.ledger.forgotten.get(row.digest)
-        self.put(row)
-        merged = self.ledger.forgotten[row.digest]
-        if merged == known:
+        if self.ledger.forgotten.knows(row):
             return
-        if session_id is not None:
-            self._erase_rows(session_id, merged)
-        self._erasing[row.digest] = merged
+        self.put(row)
+        for session_id in session_ids:
+            self._erase_rows(session_id, row)
+        self._erasing[row.digest] = max(row.at, self._erasing.get(row.digest, row.at))
+        self._orders += 1
 
     def erasing(self) -> Erasure:
         """Return what is to be deleted from the archive."""
+        self._asked = self._orders
         return Erasure(dict(self._erasing), frozenset(self.ledger.leaving))
 
     def erased(self, what: Erasure) -> None:
-        """Take note that it is; not of what another order has added meanwhile."""
-        for digest, row in what.rows.items():
-            if self._erasing.get(digest) == row:
-                del self._erasing[digest]
+        """Take note that it is; where another order has come meanwhile, it is done once more."""
+        if self._asked == self._orders:
+            for digest in what.digests:
+                self._erasing.pop(digest, None)
         self.ledger.leaving -= what.subjects
 
     def _erase_rows(self, session_id: str, row: ForgottenRow) -> None:
         case = self.cases.get(session_id)
-        later: list[Row] = []
-        if case is None:
-            before: Iterable[Row] = self._archived(session_id)
-        else:
-            before, later = list(case.rows()), list(later_rows(case, row))
+        if case is not None:
             self._drop(session_id)
-        stays = {each.episode_id for each in later if isinstance(each, EpisodeRow)}
-        episodes = {each.episode_id for each in before if isinstance(each, EpisodeRow)} - stays
+        elif archived := [each for each in self._archived(session_id) if not isinstance(each, TriageRow)]:
+            case = Case(session_id)
+            for held in archived:
+                case.put(held)
         self.ledger.erase(session_id)
-        self.ledger.erase_decisions({triage.subject_of(session_id), *episodes})
         self._touched.add(session_id)
-        last_ts = None if case is None else case.session.last_ts
-        if later or (last_ts is not None and last_ts > row.at):
+        if case is None:
+            return
+        later = list(later_rows(case, row.digest, self.ledger.forgotten))
+        stays = {each.episode_id for each in later if isinstance(each, EpisodeRow)}
+        self.ledger.erase_decisions(case.episodes.keys() - stays)
+        last_ts = case.session.last_ts
+        if later or (last_ts is not None and not self.ledger.forgotten.covers(row.digest, None, last_ts)):
             begun = self.cases[session_id] = Case(session_id)
             if last_ts is not None:
                 self.seen(begun, last_ts)

@@ -7,7 +7,7 @@ sessions that it forgot come back through `Recall`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain, islice
 from typing import Final
 from zlib import crc32
@@ -19,6 +19,7 @@ from streams.console.read_model.control import ControlState, Hold, hold_of
 from streams.console.read_model.forgotten import announced, forgotten_by, is_forgotten
 from streams.console.read_model.memory import Memory, Recall, nothing
 from streams.console.read_model.place import NOWHERE, Fields, place
+from streams.console.read_model.rows import ForgottenRow
 from streams.console.read_model.session import enriched_place, source_place
 from streams.core.domain.erasure import session_digest
 from streams.core.domain.event_kind import EventKind
@@ -109,7 +110,7 @@ class ReadModel(Memory):
             elif topic is Topic.ENRICHED:
                 self.index(topic, source)
             elif topic is Topic.TOPOLOGY and (gone := forgotten_by(source)) is not None:
-                self.erase(gone, (source.key or b"").decode())
+                self.erase(gone, [(source.key or b"").decode()])
         except _MISFITS:
             return False
         return True
@@ -221,14 +222,22 @@ class ReadModel(Memory):
             self.put_in(case, ack)
 
     def _action(self, source: StoredRecord, fields: Fields) -> None:
-        if gone := {each.digest: each for each in announced(source, fields)}:
-            named = {digest: name for name in self.cases if (digest := session_digest(name)) in gone}
-            for digest, row in gone.items():
-                self.erase(row, named.get(digest))
+        self._announced(announced(source, fields))
         action, decided = triage.action_of(fields, source), triage.triage_of(fields, source)
         self.put(action)
         if decided is not None:
             self.put(decided)
+
+    def _announced(self, rows: Iterable[ForgottenRow]) -> None:
+        """Forget who the audit says is to be forgotten; it names digests."""
+        gone = {row.digest: row for row in rows if not self.ledger.forgotten.knows(row)}
+        named: dict[str, str] = {}
+        if gone:
+            for session_id in chain(self.cases, self.ledger.sessions()):
+                if (digest := session_digest(session_id)) in gone:
+                    named[digest] = session_id
+        for digest, row in gone.items():
+            self.erase(row, [named[digest]] if digest in named else [])
 
     def attention(self, now: int) -> Mapping[str, Attention]:
         """Return what needs an operator at a moment, by session."""

@@ -93,7 +93,7 @@ COMMAND = RowTable("command", CommandRow, ("command_id",), (Index(("session_id",
 ACK = RowTable("ack", AckRow, ("id",), (Index(("command_id",)), Index(("session_id",))))
 GUARD = RowTable("guard", GuardRow, ("session_id", "guard_id"))
 TRIAGE = RowTable("triage", TriageRow, ("episode_id",))
-ACTION = RowTable("action", ActionRow, ("id",), (Index(("at",)), Index(("kind", "at"))))
+ACTION = RowTable("action", ActionRow, ("id",), (Index(("at",)), Index(("kind", "at")), Index(("target",))))
 LETTER = RowTable(
     "letter",
     LetterRow,
@@ -106,7 +106,7 @@ PROFILE = RowTable("profile", ProfileRow, ("task_type",))
 DIFFERENCE = RowTable("difference", DifferenceRow, ("shadow_version", "field"))
 SHADOW = RowTable("shadow", ShadowRow, ("id",), (Index(("shadow_version", "ts")),))
 VERSION = RowTable("version", VersionRow, ("topic", "offset"))
-FORGOTTEN = RowTable("forgotten", ForgottenRow, ("digest",))
+FORGOTTEN = RowTable("forgotten", ForgottenRow, ("digest", "partition"))
 
 #: `WATERMARK` belongs to the archive; the fold fills the others.
 TABLES = (

@@ -20,6 +20,15 @@ HEADER: Final = "eddy.forget"
 PLACE: Final = "eddy.place"
 """A header of the tombstones: partition/offset of the order on decision-logs."""
 
+SESSION: Final = "eddy.session"
+"""A header of tombstones under `NO_SESSION`: the key of the session."""
+
+NO_SESSION: Final = b""
+"""A key that no session can have."""
+
+IF_HELD: Final = "eddy.forget.if-held"
+"""A header of orders that clear nothing where the session has no state: nothing of it was found there."""
+
 LONGEST_ORDER: Final = 100
 """Bytes of the name of an order."""
 
@@ -66,20 +75,34 @@ def session_digest(session_id: str) -> str:
     return sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def order_record(session_id: str, order: str, at_ms: int) -> Outgoing:
-    """Return the order to forget a session.
+def order_record(session_id: str, order: str, at_ms: int, *, if_held: bool = False) -> Outgoing:
+    """Return the order to forget a session; ``if_held`` where nothing of it was found.
 
     Raises:
         UnicodeEncodeError: no record can have such an id.
     """
-    return Outgoing(session_id.encode(), None, at_ms, [(HEADER, order.encode())])
+    headers: Headers = [(HEADER, order.encode())]
+    return Outgoing(session_id.encode(), None, at_ms, [*headers, (IF_HELD, b"1")] if if_held else headers)
 
 
-def tombstones(partition: int, order: Message) -> Iterator[tuple[Topic, Outgoing]]:
-    """Yield what an order in a partition of `decision-logs` removes from the compacted topics."""
+def tombstones(partition: int, order: Message, *, held: bool) -> Iterator[tuple[Topic, Outgoing]]:
+    """Yield what an order in a partition of `decision-logs` removes from the compacted topics.
+
+    Where there is neither a state nor anything else, it is one under a key of no session, so that who waits
+    hears of it: one under that of the session could bury what it has said in another partition since.
+    """
     headers: Headers = [(HEADER, order_in(order.headers)), (PLACE, b"%d/%d" % (partition, order.offset))]
+    if not held and any(name == IF_HELD for name, _ in order.headers):
+        named = [*headers, (SESSION, order.key)]
+        yield Topic.TOPOLOGY, Outgoing(NO_SESSION, None, order.timestamp, named)
+        return
     for topic in ERASED_FROM:
         yield topic, Outgoing(order.key, None, order.timestamp, headers)
+
+
+def confirmed_by(tombstone: Message) -> bytes | None:
+    """Return the key of the session whose order led to a tombstone on topology."""
+    return next((value for name, value in tombstone.headers if name == SESSION), tombstone.key)
 
 
 def place_in(headers: Iterable[tuple[str, bytes | None]]) -> tuple[int, int] | None:

@@ -24,12 +24,12 @@ from streams.console.read_model.rows import (
     SessionRow,
     TriageRow,
 )
-from streams.console.read_model.tables import TABLES
+from streams.console.read_model.tables import FINDING, TABLES
 from streams.console.topic_follower import FollowerSettings
 from streams.control.audit import AuditRecord
-from streams.core.domain.erasure import session_digest
+from streams.core.domain.erasure import NO_SESSION, SESSION, session_digest
 from streams.core.domain.topic import Topic
-from tests.unit.console.told import Told, everything, folded, forgotten
+from tests.unit.console.told import Told, Topics, everything, folded, forgotten
 
 RECORDS = everything()
 ALERTS = [told for told in RECORDS if (told.fields or {}).get("event_type") == "loop_episode"]
@@ -47,6 +47,14 @@ EPISODES = {
     for told in ALERTS
     if told.fields is not None and told.fields["session_id"] == GONE
 }
+
+
+def audited(at: int, session_id: str = GONE) -> Told:
+    """Return what the audit says of an order, with its result five seconds later."""
+    request = orjson.dumps({"order": "o-1", "sessions": [session_digest(session_id), "nobody"]}).decode()
+    fields = AuditRecord(id=f"a-{at}", at=at, who="ana", kind="forget", request=request).fields()
+    stored = ORDER.stored._replace(timestamp=at + 5_000, headers=(), value=b"")
+    return Told(Topic.CONSOLE_ACTIONS, stored, fields)
 
 
 def about(row: Row) -> bool:
@@ -74,10 +82,7 @@ def test_whatever_the_order_comes_before_or_after_no_row_is_about_the_session(ra
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32).map(Random))
 def test_the_audit_alone_says_it_where_the_tombstone_is_gone(random: Random) -> None:
-    request = orjson.dumps({"order": "o-1", "sessions": [session_digest(GONE), "of nobody"]}).decode()
-    fields = AuditRecord(id="a-1", at=LAST, who="ana", kind="forget", request=request).fields()
-    stored = ORDER.stored._replace(timestamp=LAST + 5_000, headers=(), value=b"")
-    records = [*RECORDS, Told(Topic.CONSOLE_ACTIONS, stored, fields)]
+    records = [*RECORDS, audited(LAST)]
     random.shuffle(records)
     model = folded(records)
     assert not [row for row in model.rows() if about(row)]
@@ -125,6 +130,49 @@ def test_what_it_says_behind_the_order_begins_a_new_session() -> None:
     assert (len(case.findings), len(case.episodes)) == (1, 1)
 
 
+def test_orders_in_other_partitions_take_nothing_from_what_it_says_behind_its_own() -> None:
+    elsewhere = [forgotten(GONE, PARTITION + each, 5, 9_000_000 + each, LAST) for each in (1, 2)]
+    alert = next(told for told in ALERTS if (told.fields or {})["session_id"] == GONE)
+    later = {**(alert.fields or {}), "offset": OFFSET + 1, "first_offset": OFFSET + 1, "id": "later"}
+    model = folded([*RECORDS, ORDER, *elsewhere])
+    # Its producer's clock is behind that of the command.
+    model.take(alert.topic, alert.stored._replace(timestamp=LAST - 1), later)
+    assert [*model.cases[GONE].findings] == ["later"]
+
+
+def test_a_later_order_of_which_only_the_audit_is_left_covers_what_stands_behind_the_first() -> None:
+    alert = next(told for told in ALERTS if (told.fields or {})["session_id"] == GONE)
+    between = {**(alert.fields or {}), "offset": OFFSET + 1, "first_offset": OFFSET + 1, "id": "between"}
+    told = Told(alert.topic, alert.stored._replace(timestamp=LAST + 10), between)
+    model = folded([*RECORDS, ORDER, told, audited(LAST + 20)])
+    assert GONE not in model.cases
+    model.take(*told)
+    assert GONE not in model.cases
+
+
+def test_decisions_about_the_session_that_begins_again_count() -> None:
+    model = folded([*RECORDS, ORDER])
+    subject = f"session/{GONE}"
+    decided = Topics().triage("ack", subject, LAST + 10)
+    model.take(decided.topic, decided.stored._replace(timestamp=LAST + 10), decided.fields)
+    assert subject in model.ledger.triage
+
+
+def test_by_the_audit_alone_letters_and_actions_in_memory_go_too() -> None:
+    model = folded(RECORDS)
+    letter = next(row for row in model.ledger.letters.values() if row.session_id is not None)
+    model.take(*audited(LAST + 5, str(letter.session_id)))
+    assert letter.session_id not in {row.session_id for row in model.ledger.letters.values()}
+
+
+def test_the_tombstone_of_an_order_that_found_nothing_forgets_nobody() -> None:
+    headers = (*ORDER.stored.headers, (SESSION, GONE.encode()))
+    model = folded(
+        [*RECORDS, Told(Topic.TOPOLOGY, ORDER.stored._replace(key=NO_SESSION, headers=headers), None)]
+    )
+    assert GONE in model.cases
+
+
 def test_a_dead_letter_of_it_is_not_listed_any_more() -> None:
     model = folded(RECORDS)
     letter = next(row for row in model.ledger.letters.values() if row.session_id is not None)
@@ -138,7 +186,7 @@ def test_a_tombstone_without_an_order_forgets_nobody() -> None:
     stored = ORDER.stored._replace(headers=())
     model = folded([*RECORDS, Told(Topic.TOPOLOGY, stored, None)])
     assert GONE in model.cases
-    assert session_digest(GONE) not in model.erasing().rows
+    assert session_digest(GONE) not in model.erasing().digests
 
 
 @pytest.fixture
@@ -180,6 +228,31 @@ async def test_what_only_the_archive_has_goes_too_and_the_decisions_in_memory(ar
     assert not [row for row in model.rows() if about(row)]
     await flush.flush()
     assert not [row for row in every_row(archive) if about(row)]
+
+
+async def test_what_the_archive_has_of_it_behind_the_order_stays_there(archive: Archive) -> None:
+    model = ReadModel(recall=recall(archive), live_minutes=1)
+    flush = ArchiveFlush(model, archive, list, FollowerSettings(), lambda: LAST)
+    alert = next(told for told in ALERTS if (told.fields or {})["session_id"] == GONE)
+    later = {**(alert.fields or {}), "offset": OFFSET + 1, "first_offset": OFFSET + 1, "id": "later"}
+    folded([*RECORDS, Told(alert.topic, alert.stored._replace(timestamp=LAST + 1), later)], model)
+    await flush.flush()
+    model.cases.pop(GONE)
+    model.take(*ORDER)
+    await flush.flush()
+    assert {row.id for row in archive.rows(FINDING, "WHERE session_id = ?", (GONE,))} == {"later"}  # type: ignore[union-attr]
+
+
+async def test_actions_that_name_it_go_where_nothing_else_of_it_is_left(archive: Archive) -> None:
+    model = ReadModel(recall=recall(archive))
+    flush = ArchiveFlush(model, archive, list, FollowerSettings(), lambda: LAST)
+    decided = Topics().triage("ack", "session/s-old", LAST - 10)
+    model.take(*decided)
+    await flush.flush()
+    model.take(*forgotten("s-old", 0, OFFSET, 9, LAST))
+    assert not model.ledger.triage
+    await flush.flush()
+    assert not [row for row in every_row(archive) if isinstance(row, TriageRow | ActionRow)]
 
 
 async def test_a_second_order_while_the_first_is_written_is_not_forgotten(archive: Archive) -> None:

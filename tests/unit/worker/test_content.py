@@ -210,11 +210,27 @@ def test_a_redactor_that_fails_raises_no_alarm_about_steps_that_differ() -> None
         ('{"in": "{\\"to\\": \\"kim\\\\u0040example.org\\"}"}', '{"in": "{\\"to\\": \\"<EMAIL>\\"}"}'),
         ('{"odd": "\\ud800"}', '{"odd": "\\ud800"}'),
         ("[" * 3_000, "[" * 3_000),
+        ('{"kim@example.org": 1, "<EMAIL>": 2}', '{"<EMAIL>": 1, "<EMAIL> 1": 2}'),
     ],
 )
 def test_arguments_of_any_form_lose_what_is_taken_out_and_nothing_else(arguments: str, left: str) -> None:
     record = {"action": {"tool_input": arguments}}
     assert redacted(record, mask)["action"]["tool_input"] == left
+
+
+def test_texts_with_escaped_emoji_stay_valid_and_the_function_gets_valid_ones() -> None:
+    def strict(text: str) -> str:
+        text.encode()
+        return mask(text)
+
+    for before, after in (
+        ('{"who": "\\ud83d\\ude00 kim@example.org"}', '{"who": "\U0001f600 <EMAIL>"}'),
+        ("\\ud83d alone, kim@example.org", "\\ud83d alone, <EMAIL>"),
+        ("\\ud83d\\ude00", "\\ud83d\\ude00"),
+    ):
+        record = {"action": {"tool_output_summary": before, "tool_input": '{"odd": "\\ud800"}'}}
+        left = redacted(record, strict)["action"]
+        assert left == {"tool_output_summary": after, "tool_input": '{"odd": "\\ud800"}'}
 
 
 def test_a_signal_and_a_digest_that_an_agent_wrote_are_no_exception() -> None:

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from schemas.codec import Codec, OutputFormat, Reason
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.domain.erasure import ERASED_FROM, HEADER, LONGEST_ORDER, PLACE, order_record
+from streams.core.domain.erasure import (
+    ERASED_FROM,
+    HEADER,
+    LONGEST_ORDER,
+    NO_SESSION,
+    PLACE,
+    confirmed_by,
+    order_record,
+)
 from streams.core.domain.record import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
@@ -125,6 +133,22 @@ def test_a_session_that_nobody_knows_leaves_no_state_behind() -> None:
     sessions = Sessions()
     assert folded(placed([order(b"nobody")]), sessions).forgotten == 1
     assert not sessions
+
+
+def test_where_nothing_was_found_and_nothing_is_held_only_who_waits_hears_of_it() -> None:
+    record = order_record("nobody", "o-1", AT, if_held=True)
+    found = folded(placed([record]))
+    assert {topic: [each.key for each in out] for topic, out in found.outputs.items()} == {
+        Topic.TOPOLOGY: [NO_SESSION]
+    }
+    assert confirmed_by(placed(found.outputs[Topic.TOPOLOGY])[0]) == b"nobody"
+
+
+def test_a_state_that_nobody_had_found_is_cleared_like_any_other() -> None:
+    sessions = Sessions()
+    found = folded(placed([*RECORDS, order_record(GONE.decode(), "o-1", AT, if_held=True)]), sessions)
+    assert sessions[GONE.decode()].ended
+    assert found.outputs[Topic.TOPOLOGY][-1].key == GONE
 
 
 def test_a_damaged_session_is_forgotten_too() -> None:
