@@ -272,6 +272,10 @@ JOB_BOARD: Final = Board(
                     Query(f"sum(increase(eddy_standby_errors_total{{{JOB}}}[1d]))", "rounds of standbys"),
                     Query(f"sum(increase(eddy_late_records_total{{{JOB}}}[1d]))", "late records"),
                     Query(f"sum(eddy:redated_records:increase1h{{{JOB}}})", "redated records (1 h)"),
+                    Query(
+                        f"sum(increase(eddy_redaction_failures_total{{{JOB}}}[1d]))",
+                        "records without texts: the redactor failed",
+                    ),
                 ],
             ),
         ],
