@@ -18,10 +18,10 @@ from streams.console.read_model import tables
 from streams.console.read_model.forgotten import (
     NOTHING_ERASED,
     Erasure,
+    decision_deletions,
     deletions,
     named_session,
     naming,
-    undecided,
 )
 from streams.console.read_model.rows import Row, WatermarkRow
 from streams.console.read_model.tables import TABLES, WATERMARK, RowTable, Value
@@ -130,7 +130,7 @@ class Writer:
 def erase(connection: sqlite3.Connection, what: Erasure) -> None:
     """Delete every row about sessions that were forgotten, and the decisions about them."""
     for subject in what.subjects:
-        for statement, values in undecided(subject):
+        for statement, values in decision_deletions(subject):
             connection.execute(statement, values)
     if not what.digests:
         return

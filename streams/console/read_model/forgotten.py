@@ -78,7 +78,7 @@ def named_session(target: str) -> str:
 _DECIDED: Final = ((tables.TRIAGE, "episode_id"), (tables.ACTION, "target"))
 
 
-def undecided(subject: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def decision_deletions(subject: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the statements, with their values, that delete the decisions about an episode."""
     for table, column in _DECIDED:
         yield f'DELETE FROM "{table.name}" WHERE "{column}" = ?', (subject,)  # noqa: S608 - names of ours
