@@ -120,5 +120,6 @@ async def judge_aggregates_of(
 
 
 def _removals(lives: Lives, changelog: Sequence[Stored], outputs: Mapping[str, Sequence[Stored]]) -> Removals:
-    events = (value_of(stored) for topic in _ENDS for stored in outputs[topic])
+    told = (stored for topic in _ENDS for stored in outputs[topic])
+    events = (value_of(stored) for stored in told if stored.value is not None)
     return Removals(lives, changelog, told_ends(events))
