@@ -12,9 +12,9 @@ RUN python -m venv /opt/build && python -m venv --without-pip /opt/eddy
 # The dependencies first: a change of the code then leaves this layer as it is.
 COPY constraints constraints
 COPY pyproject.toml ./
-RUN python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" \
+RUN python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; print(*p['dependencies'], *p['optional-dependencies']['openid'], sep='\n')" \
     | grep -v '^eddy-client$' > requirements.txt \
- && /opt/build/bin/pip --python /opt/eddy install --no-compile -c constraints/run.txt -r requirements.txt \
+ && /opt/build/bin/pip --python /opt/eddy install --no-compile -c constraints/openid.txt -r requirements.txt \
  && /opt/build/bin/pip install --no-compile -c constraints/image.txt cyclonedx-bom
 COPY LICENSE README.md ./
 COPY streams streams

@@ -4,7 +4,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks console demo test test-home test-debian test-pythons test-kafka test-brokers test-hostile test-faults test-sources test-gateway test-guard test-programs test-registry test-browser test-notify test-compose test-kubernetes test-native test-release audit wheel-native man dist sign docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
+.PHONY: help setup hooks console demo test test-home test-debian test-pythons test-kafka test-brokers test-hostile test-faults test-sources test-gateway test-guard test-programs test-registry test-browser test-openid test-notify test-compose test-kubernetes test-native test-release audit wheel-native man dist sign docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -87,6 +87,9 @@ test-registry: setup ## run the job on Apache Kafka with Apicurio Registry, fetc
 
 test-browser: $(VENV)/.installed-browser ## look at the console in Chromium, which must be installed (ARGS="-k name" for some)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 --dist loadfile -m browser tests/browser $(ARGS)
+
+test-openid: $(VENV)/.installed-browser ## log in to the console at a real Keycloak, fetched from Maven Central, in Chromium
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 0 -m openid tests/browser/test_keycloak.py $(ARGS)
 
 test-notify: setup ## send alerts to a real Alertmanager, and let a real Prometheus look (ARGS="-k name" for some)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 -m notify tests/notify $(ARGS)

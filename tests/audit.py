@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.pins import pins
 
-PURPOSES = ("run", "demo", "apprise")
+PURPOSES = ("run", "demo", "apprise", "openid")
 
 
 def verdict(packages: Sequence[Mapping[str, Any]]) -> tuple[int, list[str]]:

@@ -28,6 +28,7 @@ def run_ci(
     compiler: int = 0,
     rules: int = 0,
     servers: int = 0,
+    provider: int = 0,
     described: int = 0,
     audited: int = 0,
     manifests: int = 0,
@@ -44,7 +45,16 @@ def run_ci(
     shutil.copytree(ROOT / ".ci", directory / ".ci")
     steps = {"setup": "true", "lint": "true", "test": "true", "test-kafka": "true", "test-hostile": "true"}
     steps |= dict.fromkeys(
-        ("test-browser", "test-kubernetes", "test-native", "test-notify", "test-release", "docs"), "true"
+        (
+            "test-browser",
+            "test-kubernetes",
+            "test-native",
+            "test-notify",
+            "test-openid",
+            "test-release",
+            "docs",
+        ),
+        "true",
     )
     steps |= dict.fromkeys(("test-home", "test-debian", "test-brokers"), "true")
     steps |= {name.replace("_", "-"): recipe for name, recipe in recipes.items()}
@@ -61,6 +71,7 @@ def run_ci(
         "kubernetes/tools": manifests,
         "deploy/promtool": rules,
         "notify/servers": servers,
+        "browser/keycloak": provider,
         "debian_python": debian,
     }
     for module, status in found.items():
@@ -105,6 +116,7 @@ def test_it_succeeds_when_every_step_does(tmp_path: Path) -> None:
         "test_release",
         "test_browser",
         "test_notify",
+        "test_openid",
         "test_kafka",
         "test_hostile",
     ],
@@ -149,10 +161,24 @@ def test_it_goes_on_without_maven_central_and_says_so(tmp_path: Path) -> None:
 
 def test_it_goes_on_without_a_browser_and_says_so(tmp_path: Path) -> None:
     result = run_ci(
-        tmp_path, browser=os.EX_TEMPFAIL, test_browser="false", test_kafka="echo kafka was tested"
+        tmp_path,
+        browser=os.EX_TEMPFAIL,
+        test_browser="false",
+        test_openid="false",
+        test_kafka="echo kafka was tested",
     )
     assert result.returncode == 0
     assert "NO PAGE WAS OPENED" in result.stderr
+    assert "NOBODY LOGGED IN AT A REAL PROVIDER" in result.stderr
+    assert "kafka was tested" in result.stdout
+
+
+def test_it_goes_on_without_a_login_provider_and_says_so(tmp_path: Path) -> None:
+    result = run_ci(
+        tmp_path, provider=os.EX_TEMPFAIL, test_openid="false", test_kafka="echo kafka was tested"
+    )
+    assert result.returncode == 0
+    assert "NOBODY LOGGED IN AT A REAL PROVIDER" in result.stderr
     assert "kafka was tested" in result.stdout
 
 
@@ -205,7 +231,18 @@ def test_it_goes_on_without_prometheus_and_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "found",
-    ["fetched", "browser", "compiler", "rules", "servers", "described", "audited", "manifests", "debian"],
+    [
+        "fetched",
+        "browser",
+        "compiler",
+        "rules",
+        "servers",
+        "provider",
+        "described",
+        "audited",
+        "manifests",
+        "debian",
+    ],
 )
 def test_what_does_not_arrive_in_time_is_missing_like_what_is_not_there(tmp_path: Path, found: str) -> None:
     result = run_ci(tmp_path, **{found: TIMED_OUT})

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from streams.console.auth import Access
+from streams.console.auth.policy import AccessPolicy
 from streams.console.auth.refusal import AuthRefusal
 from streams.console.auth.trail import Audit
 from streams.console.board import Board
@@ -72,10 +73,20 @@ class TemplatePages:
     def __init__(self, pages: Pages) -> None:
         self._pages = pages
 
-    def login(self, continue_at: str, refusal: AuthRefusal | None) -> str:
-        """Return the form that takes a token."""
+    def login(
+        self, policy: AccessPolicy, continue_at: str, *, left: bool, refusal: AuthRefusal | None
+    ) -> str:
+        """Return the page where people log in."""
         detail = "" if refusal is None else f"{refusal.title}. {refusal.do}"
-        return self._page("Log in", detail=detail, form=True, continue_at=continue_at)
+        return self._page(
+            "Log in",
+            detail=detail,
+            door=True,
+            form=policy.takes_tokens,
+            openid=policy.openid,
+            left=left,
+            continue_at=continue_at,
+        )
 
     def refused(self, refusal: AuthRefusal) -> str:
         """Return a page that says why, and what to do."""
@@ -86,7 +97,16 @@ class TemplatePages:
         return self._page("Opening the console", refresh=self._pages.url(path))
 
     def _page(self, title: str, **content: object) -> str:
-        plain = {"detail": "", "do": "", "form": False, "continue_at": "/", "refresh": ""}
+        plain = {
+            "detail": "",
+            "do": "",
+            "door": False,
+            "form": False,
+            "openid": "",
+            "left": False,
+            "continue_at": "/",
+            "refresh": "",
+        }
         return self._pages.render("door.html.j2", {"title": title, **plain, **content})
 
 

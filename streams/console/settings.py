@@ -78,7 +78,27 @@ class ConsoleSettings(CommandSettings):
     )
     console_proxy_user_header: str = Field("X-Forwarded-User", description="Who the user is.")
     console_proxy_groups_header: str = Field("X-Forwarded-Groups", description="Their groups.")
+    console_url: str = Field(
+        "", description="Where browsers find the console, such as https://eddy.example, for OpenID Connect."
+    )
+    console_openid_issuer: str | None = Field(
+        None, description="OpenID provider that people log in at, as it names itself. Needs the extra openid."
+    )
+    console_openid_client_id: str | None = Field(None, description="Name of the console at the provider.")
+    console_openid_client_secret: SecretStr | None = Field(
+        None, description="Password of the console at the provider. Without one it is a public client."
+    )
+    console_openid_scopes: str = Field(
+        "openid profile email", pattern=r"^openid( .*)?$", description="What the provider is asked for."
+    )
+    console_openid_groups_claim: str = Field(
+        "groups",
+        description="Claim that names a person's groups; dots lead into objects: realm_access.roles.",
+    )
     console_operator_groups: str = Field("", description="Groups that may act, separated by commas.")
+    console_viewer_groups: str = Field(
+        "", description="Groups that may look; * is everyone. Empty: everyone whom a proxy names."
+    )
     console_base_path: str = Field(
         "", pattern=r"^(/[A-Za-z0-9._~-]+)*$", description="Path in front of every page, such as /eddy."
     )
@@ -106,3 +126,8 @@ class ConsoleSettings(CommandSettings):
     def operator_groups(self) -> tuple[str, ...]:
         """The groups of `EDDY_CONSOLE_OPERATOR_GROUPS`."""
         return _parts(self.console_operator_groups)
+
+    @property
+    def viewer_groups(self) -> tuple[str, ...]:
+        """The groups of `EDDY_CONSOLE_VIEWER_GROUPS`."""
+        return _parts(self.console_viewer_groups)

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from streams.kafka.embedded.child import Child
@@ -20,18 +21,25 @@ class ConsoleProcess:
     Args:
         arguments: What follows `eddy console`.
         directory: For its log and what it writes.
+        port: Where it listens; 0 for a free one.
+        settings: Variables of its environment.
     """
 
-    def __init__(self, arguments: list[str], directory: Path) -> None:
+    def __init__(
+        self,
+        arguments: list[str],
+        directory: Path,
+        port: int = 0,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         directory.mkdir(parents=True)
         self._log = directory / "log"
         self._log.touch()
         (scratch := directory / "scratch").mkdir()
-        command = [sys.executable, "-m", "streams", "console", *arguments, "--port", "0"]
+        command = [sys.executable, "-m", "streams", "console", *arguments, "--port", str(port)]
         into_log = ["/bin/sh", "-c", 'log=$1; shift; exec "$@" >"$log" 2>&1', "console", str(self._log)]
-        environment = {
-            name: value for name, value in os.environ.items() if not name.startswith("EDDY_CONSOLE")
-        }
+        own = {name: value for name, value in os.environ.items() if not name.startswith("EDDY_CONSOLE")}
+        environment = {**own, **(settings or {})}
         root = str(Path(__file__).parents[2])
         self._child = Child(
             [*into_log, *command], scratch=scratch, environment={**environment, "PYTHONPATH": root}

@@ -237,6 +237,22 @@ def test_the_chart_refuses_what_it_does_not_know(value: str) -> None:
     assert "values don't meet the specifications of the schema" in done.stderr
 
 
+def test_a_console_whose_people_log_in_at_a_provider_needs_no_tokens() -> None:
+    given = ["console.tokensSecret=", "console.settings.EDDY_CONSOLE_OPENID_ISSUER=https://id.example"]
+    sets = [word for value in given for word in ("--set", value)]
+    chart = run("helm", "template", "eddy", CHART, "--kube-version", "1.34.0", *sets)
+    [console] = [
+        one["spec"]["template"]["spec"]
+        for one in yaml.safe_load_all(chart)
+        if one is not None and one["kind"] == "Deployment" and one["metadata"]["name"].endswith("console")
+    ]
+    assert "EDDY_CONSOLE_TOKENS" not in str(console)
+    assert "secretName" not in str(console["volumes"])
+    assert {"name": "EDDY_CONSOLE_OPENID_ISSUER", "value": "https://id.example"} in console["containers"][0][
+        "env"
+    ]
+
+
 def test_every_value_of_the_chart_is_explained() -> None:
     lines = (CHART / "values.yaml").read_text().splitlines()
     bare = [

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from itsdangerous import BadData, Signer, URLSafeSerializer
 
 LIFE_MS: Final = 12 * 3_600_000
 """A login lasts so long."""
 
-_LONGEST: Final = 1_500
+FLOW_MS: Final = 600_000
+"""A login at a provider has to be finished so soon."""
+
+LONGEST: Final = 3_500
+"""Browsers keep no cookie of more than 4,096 bytes, its name and attributes included."""
 
 
 class Login(NamedTuple):
@@ -21,11 +25,31 @@ class Login(NamedTuple):
         mark: of the token they used, so that the login ends with the token; empty for a login by link.
         session: random; tells one login from another.
         until: when it ends, ms since 1970.
+        groups: those of the provider's groups that the settings name; empty for other logins.
     """
 
     name: str
     mark: str
     session: str
+    until: int
+    groups: tuple[str, ...] = ()
+
+
+class LoginFlow(NamedTuple):
+    """What a login at a provider began with.
+
+    Attributes:
+        state: comes back with the person, and tells one login from another.
+        nonce: comes back in the token, so that the token is of this login.
+        verifier: secret that a code is redeemed with.
+        continue_at: Path to open afterwards.
+        until: when it may not be finished any more, ms since 1970.
+    """
+
+    state: str
+    nonce: str
+    verifier: str
+    continue_at: str
     until: int
 
 
@@ -53,7 +77,7 @@ def mark_of(digest: bytes, key: bytes) -> str:
 
 def sealed(login: Login, key: bytes) -> str:
     """Return the value of a cookie."""
-    value: str = _serializer(key).dumps(login)
+    value: str = _serializer(key, "cookie").dumps(login)
     return value
 
 
@@ -64,13 +88,42 @@ def opened(value: str, key: bytes, now: int) -> Login | None:
     >>> opened(cookie, b"k", now=999).name, opened(cookie, b"k", now=1_000), opened(cookie, b"other", now=0)
     ('ana', None, None)
     """
-    if len(value) > _LONGEST or not value.isascii():
+    fields = _opened(value, key, "cookie")
+    if fields is None:
+        return None
+    login = Login(*fields)
+    return login._replace(groups=tuple(login.groups)) if now < login.until else None
+
+
+def sealed_flow(flow: LoginFlow, key: bytes) -> str:
+    """Return the value of the cookie of a login that has begun at a provider."""
+    value: str = _serializer(key, "flow").dumps(flow)
+    return value
+
+
+def opened_flow(value: str, key: bytes, now: int) -> LoginFlow | None:
+    """Return what a login began with; None if it was not begun here, or too long ago.
+
+    >>> begun = LoginFlow("s", "n", "v", "/", until=1_000)
+    >>> (
+    ...     opened_flow(sealed_flow(begun, b"k"), b"k", now=999) == begun,
+    ...     opened(sealed_flow(begun, b"k"), b"k", now=0),
+    ... )
+    (True, None)
+    """
+    fields = _opened(value, key, "flow")
+    flow = None if fields is None else LoginFlow(*fields)
+    return flow if flow is not None and now < flow.until else None
+
+
+def _opened(value: str, key: bytes, use: str) -> list[Any] | None:
+    if len(value) > LONGEST or not value.isascii():
         return None
     try:
-        login = Login(*_serializer(key).loads(value))
+        fields: list[Any] = _serializer(key, use).loads(value)
     except BadData:
         return None
-    return login if now < login.until else None
+    return fields
 
 
 def csrf_token(binding: str, key: bytes, now: int) -> str:
@@ -104,11 +157,11 @@ def _bound(binding: str, period: int) -> bytes:
     return f"{period} {binding}".encode("utf-8", "surrogateescape")
 
 
-# One key has three uses, and what is signed for one is nothing for another.
+# One key has four uses, and what is signed for one is nothing for another.
 def _signer(key: bytes, use: str) -> Signer:
     return Signer(key, salt=f"eddy {use} 2", key_derivation="hmac", digest_method=hashlib.sha256)
 
 
-def _serializer(key: bytes) -> URLSafeSerializer:
+def _serializer(key: bytes, use: str) -> URLSafeSerializer:
     kwargs = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
-    return URLSafeSerializer(key, salt="eddy cookie 2", signer_kwargs=kwargs)
+    return URLSafeSerializer(key, salt=f"eddy {use} 2", signer_kwargs=kwargs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
@@ -57,16 +57,31 @@ class Through(NamedTuple):
     """What a proxy adds to a request.
 
     Attributes:
-        secure: whether the browser speaks TLS with it.
+        secure: whether the browser speaks TLS.
         identity: who it says the user is; None if it does not say, or may not.
+        outsider: whom it names who may not even look; empty if nobody.
     """
 
     secure: bool
     identity: Identity | None
+    outsider: str = ""
+
+
+def role_of(policy: AccessPolicy, groups: Collection[str]) -> Role | None:
+    """Return the role of somebody who is in some groups; None if they may not even look.
+
+    >>> rules = AccessPolicy(operator_groups=frozenset({"sre"}), viewer_groups=frozenset({"staff"}))
+    >>> [str(role_of(rules, {group})) for group in ("sre", "staff", "guests")]
+    ['operator', 'viewer', 'None']
+    """
+    if not policy.operator_groups.isdisjoint(groups):
+        return Role.OPERATOR
+    everyone = not policy.viewer_groups or "*" in policy.viewer_groups
+    return Role.VIEWER if everyone or not policy.viewer_groups.isdisjoint(groups) else None
 
 
 def through(policy: AccessPolicy, peer: str, headers: Headers) -> Through:
-    """Return what the headers of a proxy say; nothing if the connection is not from a trusted one.
+    """Return what the headers of a proxy say; nobody's name if the connection is not from a trusted one.
 
     A header that comes twice counts as none: a proxy that adds its own to that of a client leaves both.
 
@@ -75,9 +90,10 @@ def through(policy: AccessPolicy, peer: str, headers: Headers) -> Through:
         peer: Address of the other end of the connection.
         headers: Headers as the request has them.
     """
+    secure = policy.is_secure(_only(headers, "Host") or "")
     if not policy.trusts(peer):
-        return Through(secure=False, identity=None)
-    secure = _only(headers, "X-Forwarded-Proto") == "https"
+        return Through(secure, identity=None)
+    secure = secure or _only(headers, "X-Forwarded-Proto") == "https"
     if policy.proxy_secret is not None:
         sent = (_only(headers, SECRET_HEADER) or "").encode("utf-8", "surrogateescape")
         if not hmac.compare_digest(sent, policy.proxy_secret.encode()):
@@ -86,9 +102,10 @@ def through(policy: AccessPolicy, peer: str, headers: Headers) -> Through:
     if not user:
         return Through(secure, None)
     groups = {group.strip() for group in (_only(headers, policy.groups_header) or "").split(",")}
-    role = Role.OPERATOR if groups & policy.operator_groups else Role.VIEWER
+    name, role = printable(user, _LONGEST_NAME), role_of(policy, groups)
+    if role is None:
+        return Through(secure, None, outsider=name)
     may_act = role is Role.OPERATOR and not policy.read_only
-    name = printable(user, _LONGEST_NAME)
     return Through(secure, Identity(name, role, "proxy", may_act, binding=f"proxy {user}"))
 
 

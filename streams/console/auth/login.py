@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from http import HTTPStatus
 from typing import Protocol, TypedDict
+from urllib.parse import urlencode
 
 from aiohttp import web
 
@@ -19,11 +20,15 @@ from streams.console.auth.refusal import AuthRefusal
 class AccessPages(Protocol):
     """Makes these pages."""
 
-    def login(self, continue_at: str, refusal: AuthRefusal | None) -> str:
-        """Return the form that takes a token.
+    def login(
+        self, policy: AccessPolicy, continue_at: str, *, left: bool, refusal: AuthRefusal | None
+    ) -> str:
+        """Return the page where people log in: a form that takes a token, a link to the provider, or both.
 
         Args:
+            policy: Rules that the operator has set.
             continue_at: Path to open afterwards.
+            left: Whether the person has just logged out.
             refusal: What was wrong with the try before.
         """
 
@@ -44,15 +49,23 @@ class PlainPages:
     def __init__(self, base_path: str) -> None:
         self._base_path = base_path
 
-    def login(self, continue_at: str, refusal: AuthRefusal | None) -> str:
-        """Return the form that takes a token."""
+    def login(
+        self, policy: AccessPolicy, continue_at: str, *, left: bool, refusal: AuthRefusal | None
+    ) -> str:
+        """Return the page where people log in."""
         problem = f'<p role="alert">{_e(refusal.title)}. {_e(refusal.do)}</p>' if refusal else ""
-        return self._page(
-            "Log in",
-            f'{problem}<form method="post" action="{_e(self._base_path)}/login">'
+        form = (
+            f'<form method="post" action="{_e(self._base_path)}/login">'
             f'<input type="hidden" name="next" value="{_e(continue_at)}">'
             '<label>Token <input type="password" name="token" autocomplete="current-password" required '
-            "autofocus></label> <button>Log in</button></form>",
+            "autofocus></label> <button>Log in</button></form>"
+        )
+        at = f"{_e(self._base_path)}/login/openid"
+        begin = f"{at}?{_e(urlencode({'next': continue_at}))}"
+        link = f'<p><a href="{begin}">Log in with {_e(policy.openid)}</a></p>'
+        out = f'<p><a href="{at}/logout">Log out of {_e(policy.openid)} too</a></p>' if left else ""
+        return self._page(
+            "Log in", f"{problem}{link + out if policy.openid else ''}{form if policy.takes_tokens else ''}"
         )
 
     def refused(self, refusal: AuthRefusal) -> str:
@@ -105,8 +118,8 @@ class LoginAccess(Protocol):
         """Return what a trusted proxy says of the request."""
 
 
-class _Kept(TypedDict):
-    """How a browser keeps the cookie."""
+class KeptCookie(TypedDict):
+    """How a browser keeps a cookie."""
 
     path: str
     httponly: bool
@@ -121,32 +134,41 @@ def login_routes(access: LoginAccess) -> Sequence[web.RouteDef]:
         continue_at = own_path(request.query.get("next", "/"))
         if "who" in request:
             return _see(access, continue_at)
-        return web.Response(text=access.pages.login(continue_at, None), content_type="text/html")
+        page = access.pages.login(access.policy, continue_at, left="left" in request.query, refusal=None)
+        return web.Response(text=page, content_type="text/html")
 
     async def login(request: web.Request) -> web.Response:
         fields = await form_of(request)
         token, continue_at = fields.get("token", "").strip(), own_path(fields.get("next", "/"))
         taken = await access.login(request, token)
         if isinstance(taken, AuthRefusal):
-            return await access.refuse(request, taken, access.pages.login(continue_at, taken))
+            page = access.pages.login(access.policy, continue_at, left=False, refusal=taken)
+            return await access.refuse(request, taken, page)
         answer = _see(access, continue_at)
         answer.set_cookie(
-            access.cookie_name(request), taken, max_age=LIFE_MS // 1000, **_kept(access, request)
+            access.cookie_name(request), taken, max_age=LIFE_MS // 1000, **kept(access, request)
         )
         return answer
 
     async def logout(request: web.Request) -> web.Response:
         access.logout(request)
-        answer = _see(access, "/login")
-        answer.del_cookie(access.cookie_name(request), **_kept(access, request))
+        answer = _see(access, "/login?left" if access.policy.openid else "/login")
+        answer.del_cookie(access.cookie_name(request), **kept(access, request))
         return answer
 
     return [web.get("/login", form), web.post("/login", login), web.post("/logout", logout)]
 
 
-def _kept(access: LoginAccess, request: web.Request) -> _Kept:
+def kept(access: LoginAccess, request: web.Request, samesite: str = "Strict") -> KeptCookie:
+    """Return how a browser keeps a cookie of the console, which no script reads.
+
+    Args:
+        access: The door of the console.
+        request: Request as it came in.
+        samesite: Whether the browser sends it with a visit that begins at another site: ``Lax`` is yes.
+    """
     secure = access.through(request).secure
-    return {"path": "/", "httponly": True, "samesite": "Strict", "secure": secure}
+    return {"path": "/", "httponly": True, "samesite": samesite, "secure": secure}
 
 
 def _see(access: LoginAccess, path: str) -> web.Response:

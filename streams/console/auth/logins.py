@@ -11,6 +11,7 @@ from typing import Final
 
 from streams.console.auth.cookie import (
     LIFE_MS,
+    LONGEST,
     Login,
     csrf_token,
     is_csrf_token,
@@ -18,7 +19,8 @@ from streams.console.auth.cookie import (
     opened,
     sealed,
 )
-from streams.console.auth.identity import Identity, Role
+from streams.console.auth.identity import Identity, Role, role_of
+from streams.console.auth.openid import Claimed, ProviderError
 from streams.console.auth.policy import AccessPolicy
 from streams.console.auth.tokens import Listed, whose
 from streams.core.errors import ConfigurationError
@@ -85,12 +87,16 @@ class Logins:
         policy: Rules that the operator has set.
         key: Key that cookies are signed with.
         people: The file of tokens; None if not set.
+        provider: What tells the provider of logins from another; empty if people log in at none.
     """
 
-    def __init__(self, policy: AccessPolicy, key: bytes, people: TokenFile | None) -> None:
+    def __init__(
+        self, policy: AccessPolicy, key: bytes, people: TokenFile | None, provider: str = ""
+    ) -> None:
         self._policy = policy
         self._key = key
         self._people = people
+        self._provider = mark_of(f"openid {provider}".encode(), key) if provider else None
         self._links: set[bytes] = set()
         #: Logins that were ended before their time, and when they would have ended.
         self._ended: dict[str, int] = {}
@@ -120,6 +126,29 @@ class Logins:
             role, via = person.role, "token"
         return self._identity(login, role)._replace(via=via), sealed(login, self._key)
 
+    def begun_by(self, claimed: Claimed, now: int) -> tuple[Identity, str] | None:
+        """Take whom the provider names; return who that is, and their cookie; None if they may not look.
+
+        Args:
+            claimed: Whom the provider names.
+            now: Time of the call, in milliseconds since 1970.
+
+        Raises:
+            ProviderError: the person is in more groups of the settings than a cookie can hold.
+        """
+        role = role_of(self._policy, claimed.groups)
+        if role is None or self._provider is None:
+            return None
+        named = self._policy.operator_groups | self._policy.viewer_groups
+        groups = tuple(sorted(claimed.groups & named))
+        login = Login(claimed.name, self._provider, secrets.token_hex(16), now + LIFE_MS, groups)
+        value = sealed(login, self._key)
+        if len(value) > LONGEST:
+            raise ProviderError(
+                f"You are in {len(groups)} groups that the console's settings name: too many for a cookie."
+            )
+        return self._identity(login, role)._replace(via="openid"), value
+
     def who(self, cookie: str | None, now: int) -> Identity | None:
         """Return who has a cookie; None if it is not one, has ended, or its token counts no more."""
         login = opened(cookie, self._key, now) if cookie else None
@@ -145,6 +174,8 @@ class Logins:
     def _role(self, login: Login) -> Role | None:
         if not login.mark:
             return Role.OPERATOR if self._policy.by_link else None
+        if login.mark == self._provider:
+            return role_of(self._policy, login.groups)
         for person in self._people.listed().people if self._people is not None else ():
             if person.name == login.name and mark_of(person.digest, self._key) == login.mark:
                 return person.role

@@ -7,6 +7,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from ipaddress import ip_network
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from streams.console.auth.exchange import csrf_of, own_path, peer_of, remember, 
 from streams.console.auth.identity import Identity, Role, Through, through
 from streams.console.auth.login import AccessPages, PlainPages, login_routes
 from streams.console.auth.logins import Logins, TokenFile
+from streams.console.auth.openid_login import IdentityProvider, OpenIdLogin
 from streams.console.auth.policy import (
     ACTIONS,
     AUDITED,
@@ -36,7 +38,7 @@ from streams.console.auth.tokens import AgentToken, agents_of, people_of, whose
 from streams.console.auth.trail import Audit, login_record, refusal_record
 from streams.console.settings import ConsoleSettings
 from streams.control.audit import AuditRecord, uuid7
-from streams.core.errors import EddyError
+from streams.core.errors import ConfigurationError, EddyError
 from streams.observe.access import is_loopback
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -46,8 +48,8 @@ def host_refusal(policy: AccessPolicy, peer: str, host: str) -> AuthRefusal | No
     """Refuse a request whose name for a console of this machine is another machine's.
 
     A web page can point its own name at 127.0.0.1 (DNS rebinding): its requests then reach the console, and
-    name that page. A trusted proxy passes the public name on, and a console on another address needs a login
-    that such a page does not have.
+    name that page. A trusted proxy passes the public name on, the name of EDDY_CONSOLE_URL is the operator's,
+    and a console on another address needs a login that such a page does not have.
 
     Args:
         policy: Rules that the operator has set.
@@ -59,7 +61,7 @@ def host_refusal(policy: AccessPolicy, peer: str, host: str) -> AuthRefusal | No
     >>> host_refusal(AccessPolicy(), "127.0.0.1", "evil.example:8070").kind
     'wrong-host'
     """
-    if not is_loopback(policy.host) or policy.trusts(peer):
+    if not is_loopback(policy.host) or policy.trusts(peer) or policy.is_own(host):
         return None
     name, _ = _parts(f"//{host}")
     return None if name is not None and is_loopback(name) else wrong_host(host)
@@ -134,6 +136,9 @@ _READING: Final = ("GET", "HEAD")
 
 _LISTED: Final = {
     ("GET", "/login"): _OPEN,
+    ("GET", "/login/openid"): _OPEN,
+    ("GET", "/login/openid/callback"): _OPEN,
+    ("GET", "/login/openid/logout"): _OPEN,
     ("GET", "/livez"): _OPEN,
     ("GET", "/readyz"): _OPEN,
     ("GET", "/metrics"): _OPEN,
@@ -186,6 +191,7 @@ class Access:
         policy: Rules that the operator has set.
         key: Signs cookies; the same for all instances behind one address.
         people, agents: The files of tokens; None if not set.
+        provider: OpenID provider that people log in at; None if they do not.
         pages: Makes the pages for people who are not logged in.
         audit: Publishes logins and refusals; None publishes nothing.
         clock: Returns the time in milliseconds since 1970.
@@ -198,13 +204,16 @@ class Access:
         *,
         people: TokenFile | None = None,
         agents: TokenFile | None = None,
+        provider: IdentityProvider | None = None,
         pages: AccessPages | None = None,
         audit: Audit | None = None,
         clock: Callable[[], int] = _wall_clock,
     ) -> None:
         self.policy = policy
         self.pages = pages or PlainPages(policy.base_path)
-        self._logins = Logins(policy, key, people)
+        known = provider.registration if provider is not None else None
+        self._logins = Logins(policy, key, people, f"{known.issuer} {known.client_id}" if known else "")
+        self._openid = OpenIdLogin(self, provider, self._logins, key) if provider is not None else None
         self._agents = agents
         self._audit = audit
         self._clock = clock
@@ -222,9 +231,11 @@ class Access:
         """Make it from the settings.
 
         Raises:
-            ConfigurationError: a file of tokens is wrong, or other machines could come in without a login.
+            ConfigurationError: a file of tokens or an address is wrong, a package is missing, or other
+                machines could come in without a login.
         """
         proxy_secret, secret = settings.console_proxy_secret, settings.console_secret
+        provider = _provider(settings)
         policy = AccessPolicy(
             host=settings.console_host,
             base_path=settings.console_base_path,
@@ -234,6 +245,9 @@ class Access:
             user_header=settings.console_proxy_user_header,
             groups_header=settings.console_proxy_groups_header,
             operator_groups=frozenset(settings.operator_groups),
+            viewer_groups=frozenset(settings.viewer_groups),
+            openid=urlsplit(provider.registration.issuer).netloc if provider else "",
+            address=settings.console_url,
             read_only=settings.console_read_only,
         ).checked()
         people, agents = settings.console_tokens, settings.console_agent_tokens
@@ -242,6 +256,7 @@ class Access:
             secret.get_secret_value().encode() if secret else secrets.token_bytes(32),
             people=TokenFile(people, people_of, "EDDY_CONSOLE_TOKENS") if people else None,
             agents=TokenFile(agents, agents_of, "EDDY_CONSOLE_AGENT_TOKENS") if agents else None,
+            provider=provider,
             pages=pages,
             audit=audit,
             clock=clock,
@@ -255,7 +270,7 @@ class Access:
 
     def routes(self) -> Sequence[web.RouteDef]:
         """Return the routes for logging in and out."""
-        return login_routes(self)
+        return [*login_routes(self), *(self._openid.routes() if self._openid is not None else ())]
 
     def link(self, address: str) -> str:
         """Return an address of the console, with a token that logs in once if people log in by link.
@@ -276,12 +291,12 @@ class Access:
 
     def commands(self, count: int) -> AuthRefusal | None:
         """Count commands that an action is about to issue; refuse them if there were too many."""
-        return self._too_many(COMMANDS, "", count)
+        return self.limited(COMMANDS, "", count)
 
     def judges(self, request: web.Request, records: int) -> AuthRefusal | None:
         """Count records that are about to be judged again for someone; refuse it if there were too many."""
         who: Identity = request["who"]
-        return self._too_many(WHAT_IF, _user(who), records)
+        return self.limited(WHAT_IF, _user(who), records)
 
     def still(self, request: web.Request) -> bool:
         """Tell whether someone may go on reading a stream that began with this request.
@@ -330,7 +345,7 @@ class Access:
             who, target, peer = request.get("who"), _target(request), peer_of(request)
             await self._publish(refusal_record(self._id(), self._clock(), who, target, peer, refused))
         if wants_page(request):
-            if asks_for_login and (self.policy.by_link or self.policy.people):
+            if asks_for_login and (self.policy.takes_tokens or self.policy.openid):
                 return self._to_login(request)
             text = self.pages.refused(refused) if page is None else page
             answer = web.Response(text=text, content_type="text/html", status=refused.status)
@@ -347,14 +362,29 @@ class Access:
 
     async def login(self, request: web.Request, token: str) -> str | AuthRefusal:
         """Take a token; return the value of a cookie."""
-        if refused := self._too_many(LOGINS, place_of(peer_of(request))):
+        if refused := self.limited(LOGINS, place_of(peer_of(request))):
             return refused
         begun = self._logins.begun(token, self._clock())
         if begun is None:
             return refusal.wrong_token()
         who, value = begun
-        await self._publish(login_record(self._id(), self._clock(), who, _target(request), peer_of(request)))
+        await self.admitted(request, who)
         return value
+
+    async def admitted(self, request: web.Request, who: Identity, subject: str | None = None) -> None:
+        """Audit that somebody came in.
+
+        Args:
+            request: Request that they came in by.
+            who: With `via` as the login was.
+            subject: What a provider knows the person by; None if they did not log in at one.
+        """
+        target, peer = _target(request), peer_of(request)
+        await self._publish(login_record(self._id(), self._clock(), who, target, peer, subject))
+
+    def now(self) -> int:
+        """Return the time in milliseconds since 1970."""
+        return self._clock()
 
     def logout(self, request: web.Request) -> None:
         """End a login."""
@@ -386,7 +416,10 @@ class Access:
             remember(request, who)
         if need.role is None:
             return None
-        return refusal.not_logged_in(self.policy) if who is None else await self._denial(request, need, who)
+        if who is not None:
+            return await self._denial(request, need, who)
+        outsider = self.through(request).outsider
+        return refusal.no_group(outsider) if outsider else refusal.not_logged_in(self.policy)
 
     def _origin_refusal(self, request: web.Request, need: Need) -> AuthRefusal | None:
         host = request.headers.get("Host", "")
@@ -410,7 +443,7 @@ class Access:
             token = await csrf_of(request)
             if token is None or not self._logins.has_csrf(token, who, self._clock()):
                 return refusal.wrong_csrf()
-        return self._too_many(need.rate, _user(who)) if need.rate else None
+        return self.limited(need.rate, _user(who)) if need.rate else None
 
     def _agent_refusal(self, request: web.Request, need: Need) -> AuthRefusal | None:
         agent = self.agent(request)
@@ -424,7 +457,14 @@ class Access:
         kind, _, token = request.headers.get("Authorization", "").partition(" ")
         return self.agent_of(token.strip()) if kind.lower() == "bearer" else None
 
-    def _too_many(self, rate: Rate, key: str, count: int = 1) -> AuthRefusal | None:
+    def limited(self, rate: Rate, key: str, count: int = 1) -> AuthRefusal | None:
+        """Count something; refuse it if there was too much of it.
+
+        Args:
+            rate: Limit that is to be kept.
+            key: Who is limited, such as an address.
+            count: How many at once.
+        """
         wait = self._rates.take(rate, key, self._clock(), count)
         return refusal.too_many(rate.words, -(-wait // 1000)) if wait else None
 
@@ -449,6 +489,20 @@ class Access:
 
     def _id(self) -> str:
         return uuid7(self._clock(), secrets.token_bytes(10))
+
+
+def _provider(settings: ConsoleSettings) -> IdentityProvider | None:
+    if settings.console_openid_issuer is None:
+        return None
+    if find_spec("authlib") is None or find_spec("joserfc") is None:
+        raise ConfigurationError(
+            "EDDY_CONSOLE_OPENID_ISSUER needs Authlib, which is missing: install the extra `openid` of Eddy, "
+            "as in pip install 'eddy-streams[openid]'."
+        )
+    # Only here: it takes Authlib, which those who do not log in at a provider need not have.
+    from streams.console.auth.provider import OpenIdProvider  # noqa: PLC0415
+
+    return OpenIdProvider.of(settings)
 
 
 def _user(who: Identity) -> str:

@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
 from streams.core.errors import ConfigurationError
 from streams.observe.access import is_loopback
@@ -23,6 +24,9 @@ class AccessPolicy:
         proxy_secret: what such a proxy has to send; None if nothing.
         user_header, groups_header: where it names the user and their groups.
         operator_groups: groups whose members may act.
+        viewer_groups: groups whose members may look, ``*`` for everyone; empty if all may whom a proxy names.
+        openid: name of the provider that people log in at, empty if they do not.
+        address: of the console as browsers see it, with its base path; empty if it is not known.
         read_only: whether every action is refused.
     """
 
@@ -34,26 +38,56 @@ class AccessPolicy:
     user_header: str = "X-Forwarded-User"
     groups_header: str = "X-Forwarded-Groups"
     operator_groups: frozenset[str] = frozenset()
+    viewer_groups: frozenset[str] = frozenset()
+    openid: str = ""
+    address: str = ""
     read_only: bool = False
 
     def checked(self) -> AccessPolicy:
         """Return it.
 
         Raises:
-            ConfigurationError: other machines could reach the console, and nothing says who people are.
+            ConfigurationError: other machines could reach the console, and nothing says who people are; or
+                people log in at a provider, and nothing says who of them may.
         """
-        if not self.people and not self.trusted and not is_loopback(self.host):
+        if self.by_link and not is_loopback(self.host):
             raise ConfigurationError(
                 f"EDDY_CONSOLE_HOST is {self.host}, which other machines can reach, and nobody would have to "
-                "log in. Set EDDY_CONSOLE_TOKENS or EDDY_CONSOLE_TRUSTED_PROXIES, or leave the host at "
-                "127.0.0.1."
+                "log in. Set EDDY_CONSOLE_TOKENS, EDDY_CONSOLE_OPENID_ISSUER or "
+                "EDDY_CONSOLE_TRUSTED_PROXIES, or leave the host at 127.0.0.1."
+            )
+        if self.openid and not self.viewer_groups:
+            raise ConfigurationError(
+                "EDDY_CONSOLE_OPENID_ISSUER is set, and EDDY_CONSOLE_VIEWER_GROUPS does not say who may "
+                "look: name groups, or * for everyone who has an account there."
             )
         return self
 
     @property
     def by_link(self) -> bool:
         """Whether people log in with a link that the command prints."""
-        return not self.people and not self.trusted
+        return not self.people and not self.trusted and not self.openid
+
+    @property
+    def takes_tokens(self) -> bool:
+        """Whether people can log in with a token, that of a link too."""
+        return self.people or self.by_link
+
+    def is_own(self, host: str) -> bool:
+        """Tell whether a name is that of the console's address.
+
+        Args:
+            host: Value of the header Host.
+        """
+        return bool(host) and urlsplit(self.address).netloc.lower() == host.lower()
+
+    def is_secure(self, host: str) -> bool:
+        """Tell whether browsers speak TLS where they ask for the console by a name.
+
+        Args:
+            host: Value of the header Host.
+        """
+        return self.address.startswith("https:") and self.is_own(host)
 
     def trusts(self, peer: str) -> bool:
         """Tell whether a connection comes from a trusted proxy.
@@ -96,6 +130,7 @@ class Rate(NamedTuple):
 
 
 LOGINS: Final = Rate("logins", 5, "5 logins a minute from one address")
+OPENID: Final = Rate("openid", 60, "60 visits to the login provider a minute from one address")
 ACTIONS: Final = Rate("actions", 30, "30 actions a minute for each user")
 COMMANDS: Final = Rate("commands", 300, "300 commands a minute from one console")
 WHAT_IF: Final = Rate("what-if", 12_000, "12,000 records judged again in a minute for each user")

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Final, NamedTuple
 
 from streams.console.auth.policy import AccessPolicy
+from streams.core.domain.text.printable import printable
 
 PROBLEM: Final = "urn:eddy:problem:"
 """The beginning of each `type`."""
@@ -78,6 +79,8 @@ def not_logged_in(policy: AccessPolicy) -> AuthRefusal:
     """Refuse a request of a person who is not known."""
     if policy.by_link:
         do = "Open the link that the console printed. It works once; start the console again for another."
+    elif policy.openid:
+        do = f"Open /login and log in with {policy.openid}."
     elif policy.people:
         do = "Open /login and paste your token."
     else:
@@ -102,6 +105,53 @@ def wrong_token() -> AuthRefusal:
         "This token is not known",
         "No line of EDDY_CONSOLE_TOKENS has it, and no login link is open for it. A link works once.",
         "Paste the whole token, without blanks. For another login link, start the console again.",
+    )
+
+
+def wrong_flow() -> AuthRefusal:
+    """Refuse to finish a login that this browser did not begin."""
+    return AuthRefusal(
+        "wrong-login",
+        HTTPStatus.BAD_REQUEST,
+        "This login was not begun in this browser",
+        "There is no cookie of its beginning, or it began more than 10 minutes ago.",
+        "Begin again: open the console and press the button there. If that does not help, the browser asks "
+        "for the console by another name than that of EDDY_CONSOLE_URL.",
+    )
+
+
+def provider_failed(why: str) -> AuthRefusal:
+    """Refuse a login that the provider does not confirm."""
+    return AuthRefusal(
+        "provider-failed",
+        HTTPStatus.BAD_GATEWAY,
+        "The login provider cannot be used",
+        why,
+        "Try again. If it stays, compare EDDY_CONSOLE_OPENID_ISSUER and the other settings with the "
+        "provider; the log says more.",
+    )
+
+
+def provider_refused(said: str) -> AuthRefusal:
+    """Refuse a login that the provider has refused."""
+    return AuthRefusal(
+        "provider-refused",
+        HTTPStatus.FORBIDDEN,
+        "The login provider sent you back without a login",
+        f"It says: {printable(said, 300)}.",
+        "Try again, or ask who runs the provider. It has to know this console and the scopes it asks for.",
+    )
+
+
+def no_group(name: str) -> AuthRefusal:
+    """Refuse who is known and has no role."""
+    return AuthRefusal(
+        "no-group",
+        HTTPStatus.FORBIDDEN,
+        "You may not look at this console",
+        "EDDY_CONSOLE_VIEWER_GROUPS and EDDY_CONSOLE_OPERATOR_GROUPS name no group of "
+        f"{printable(name, 100)}.",
+        "Ask who runs the console to name one of your groups, or to put you into one. Then log in again.",
     )
 
 

@@ -15,15 +15,18 @@ Audit = Callable[[AuditRecord], Awaitable[object]]
 UNKNOWN = "unknown"
 
 
-def login_record(record_id: str, at: int, who: Identity, target: str, peer: str) -> AuditRecord:
+def login_record(
+    record_id: str, at: int, who: Identity, target: str, peer: str, subject: str | None = None
+) -> AuditRecord:
     """Return the record of a login.
 
     Args:
         record_id: New id, for this record alone.
         at: Time of the login, in milliseconds since 1970.
-        who: With `via` as the login was: `link` or `token`.
+        who: With `via` as the login was: `link`, `token` or `openid`.
         target: Method and path of the request.
         peer: Address of the other end of the connection: of the user, or of the proxy.
+        subject: What the provider knows the person by; None if they did not log in at one.
     """
     return AuditRecord(
         id=record_id,
@@ -33,7 +36,7 @@ def login_record(record_id: str, at: int, who: Identity, target: str, peer: str)
         role=who.role,
         via=who.via,
         target=target,
-        request=json.dumps({"peer": peer}),
+        request=json.dumps({"peer": peer} if subject is None else {"peer": peer, "subject": subject}),
         result=Result.ACCEPTED,
     )
 

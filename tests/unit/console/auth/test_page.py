@@ -3,7 +3,7 @@
 import re
 
 from streams.console.auth import refusal
-from streams.console.auth.policy import ACTIONS, AUDITED, COMMANDS, LOGINS, WHAT_IF, AccessPolicy
+from streams.console.auth.policy import ACTIONS, AUDITED, COMMANDS, LOGINS, OPENID, WHAT_IF, AccessPolicy
 from streams.console.auth.refusal import AuthRefusal
 from tests.pages import ROOT
 
@@ -16,6 +16,10 @@ REFUSALS = [
     refusal.wrong_csrf(),
     refusal.not_logged_in(AccessPolicy()),
     refusal.wrong_token(),
+    refusal.wrong_flow(),
+    refusal.provider_failed("It gave no answer."),
+    refusal.provider_refused("access_denied"),
+    refusal.no_group("ana"),
     refusal.wrong_agent_token(),
     refusal.wrong_role("viewer", "operator"),
     refusal.read_only(),
@@ -39,7 +43,7 @@ def test_every_refusal_is_explained_and_no_other() -> None:
 def test_the_limits_are_those_of_the_code() -> None:
     (limits,) = (when for name, _, when in ROW.findall(PAGE) if name == "too-many")
     told = [int(number) for number in re.findall(r"\d+", limits.replace(",", ""))]
-    assert told == [LOGINS.most, ACTIONS.most, WHAT_IF.most, COMMANDS.most]
+    assert told == [LOGINS.most, OPENID.most, ACTIONS.most, WHAT_IF.most, COMMANDS.most]
     assert f"of refusals at most {AUDITED.most} a minute" in PAGE
 
 

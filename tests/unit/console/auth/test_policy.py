@@ -18,8 +18,8 @@ def alone(**given: object) -> ConsoleSettings:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.5", "console.example", "127.0.0.1.example", ""])
-def test_an_address_that_others_reach_needs_tokens_or_a_proxy(tmp_path: Path, host: str) -> None:
-    with pytest.raises(ConfigurationError, match="Set EDDY_CONSOLE_TOKENS or EDDY_CONSOLE_TRUSTED_PROXIES"):
+def test_an_address_that_others_reach_needs_tokens_a_provider_or_a_proxy(tmp_path: Path, host: str) -> None:
+    with pytest.raises(ConfigurationError, match="Set EDDY_CONSOLE_TOKENS, EDDY_CONSOLE_OPENID_ISSUER or"):
         Access.of(alone(console_host=host, console_agent_tokens=None))
     assert Access.of(alone(console_host=host, console_trusted_proxies="10.0.0.0/8"))
     assert Access.of(settings(tmp_path, console_host=host))
