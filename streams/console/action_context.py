@@ -20,7 +20,7 @@ from streams.console.read_model.control import Hold
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.triage import NOT_A_LOOP, EpisodeSeen, subject_of
 from streams.control.audit import uuid7
-from streams.control.command import Issuer, IssuerKind
+from streams.control.command import Command, Issuer, IssuerKind
 from streams.control.publisher import CommandPublisher, Place
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
@@ -122,6 +122,12 @@ class ActionContext:
         who: Identity = request["who"]
         issuer = Issuer(kind=IssuerKind.OPERATOR, name=who.name, role=who.role, via=who.via)
         return Who(issuer=issuer, now=now, new_id=lambda: uuid7(now, self.chance(_CHANCE_BYTES)))
+
+    def agent_of(self, command: Command) -> str | None:
+        """Return the agent that a command reaches; None if it is not known, or for every agent."""
+        if command.session_id is None:
+            return command.agent_id
+        return self.known.facts(subject_of(command.session_id)).agent_id
 
     async def visible(self, topic: Topic, places: Iterable[Place]) -> bool:
         """Tell whether the console's own fold has all of it, after a short wait."""

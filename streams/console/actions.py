@@ -25,6 +25,8 @@ def routes(console: Console, context: ActionContext) -> Sequence[web.RouteDef]:
     async def command(request: web.Request) -> web.Response:
         form, who = await form_sent(request), context.who(request, console.clock())
         commands = commands_of(form, who, context.known.live)
+        if refused := console.access.outside(request, map(context.agent_of, commands)):
+            return await console.access.refuse(request, refused)
         if refused := console.access.commands(len(commands)):
             return await console.access.refuse(request, refused)
         record = audit_of(commands, who.new_id())
@@ -48,6 +50,9 @@ def routes(console: Console, context: ActionContext) -> Sequence[web.RouteDef]:
     async def triage(request: web.Request) -> web.Response:
         form, who = await form_sent(request), context.who(request, console.clock())
         records = triage_of(form, who, context.known.seen)
+        agents = (context.known.facts(each.target or "").agent_id for each in records)
+        if refused := console.access.outside(request, agents):
+            return await console.access.refuse(request, refused)
         do, count = orjson.loads(records[0].request or "{}")["do"], len(records)
         labels = labels_of(records, do, context.known.facts)
         wrong = [

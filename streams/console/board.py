@@ -82,6 +82,16 @@ class FollowerReadings:
 class Board(Protocol):
     """What is known of the sessions."""
 
+    def within(self, agents: tuple[str, ...]) -> Board:
+        """Return what people see who are limited to some agents.
+
+        Args:
+            agents: Patterns of the agents.
+
+        Raises:
+            ConfigurationError: it cannot be limited.
+        """
+
     @property
     def live(self) -> bool:
         """Whether it follows a stream; else it shows files, and nothing can be done."""

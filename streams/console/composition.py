@@ -32,10 +32,16 @@ from streams.console.views import (
 )
 
 SCREENS: Final = (
-    NavigationScreen("alerts", "Alerts", "/alerts", "alerts", alerts.routes, alerts.live, needs_broker=True),
-    NavigationScreen("sessions", "Sessions", "/sessions", "sessions", sessions.routes, sessions.live),
+    NavigationScreen(
+        "alerts", "Alerts", "/alerts", "alerts", alerts.routes, alerts.live, needs_broker=True, for_teams=True
+    ),
+    NavigationScreen(
+        "sessions", "Sessions", "/sessions", "sessions", sessions.routes, sessions.live, for_teams=True
+    ),
     NavigationScreen("changes", "Changes", "/changes", "clock", changes.routes, needs_broker=True),
-    NavigationScreen("map", "Map", "/map", "map", session_map.routes, session_map.live, needs_broker=True),
+    NavigationScreen(
+        "map", "Map", "/map", "map", session_map.routes, session_map.live, needs_broker=True, for_teams=True
+    ),
     NavigationScreen("health", "Health", "/health", "health", health.routes, health.live, needs_broker=True),
     NavigationScreen("settings", "Settings", "/settings", "settings", settings.routes, needs_broker=True),
     NavigationScreen(
@@ -57,8 +63,8 @@ SCREENS: Final = (
         )
         for scope in RankingScope
     ),
-    NavigationScreen("licenses", "", "/licenses", "", licenses.routes),
-    NavigationScreen("session", "", "/session", "", session.routes, session.live),
+    NavigationScreen("licenses", "", "/licenses", "", licenses.routes, for_teams=True),
+    NavigationScreen("session", "", "/session", "", session.routes, session.live, for_teams=True),
 )
 """Those without a title are reached from others only."""
 

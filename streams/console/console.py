@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any
 
@@ -12,6 +12,7 @@ import orjson
 from aiohttp import web
 
 from streams.console.auth import Access, Identity
+from streams.console.auth.identity import Agents
 from streams.console.board import Board, Facts
 from streams.console.pages import Pages
 from streams.console.redaction import Redaction
@@ -33,6 +34,7 @@ class NavigationScreen:
         routes: Makes the routes of its pages.
         live: Computes what changes on its page.
         needs_broker: Whether it is left out where the console shows files.
+        for_teams: Whether people see it who are limited to some agents: it shows sessions, and theirs alone.
     """
 
     name: str
@@ -42,6 +44,7 @@ class NavigationScreen:
     routes: Callable[[Console], Sequence[web.RouteDef]]
     live: Callable[[Console, Mapping[str, str], Identity, int], Awaitable[PageView | None]] | None = None
     needs_broker: bool = False
+    for_teams: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,9 @@ class Console:
         redaction: what is never shown.
         clock: Returns the time in milliseconds since 1970.
         screens: those the navigation shows.
+        agents: patterns of the agents that are shown; None for all.
         memo: views as they were made last, with what they were made from.
+        teams: the consoles of people who are limited to some agents, by these.
         judging: held while a session is judged again: one at a time.
     """
 
@@ -67,8 +72,28 @@ class Console:
     redaction: Redaction
     clock: Callable[[], int]
     screens: tuple[NavigationScreen, ...]
+    agents: Agents = None
     memo: dict[object, tuple[object, PageView]] = field(default_factory=dict)
+    teams: dict[tuple[str, ...], Console] = field(default_factory=dict)
     judging: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def seen_by(self, who: Identity) -> Console:
+        """Return what somebody sees: everything, or the screens and sessions of their agents.
+
+        Raises:
+            ConfigurationError: the console shows files, and they are limited to some agents.
+        """
+        if who.sees is None:
+            return self
+        found = self.teams.get(who.sees)
+        if found is None:
+            screens = tuple(screen for screen in self.screens if screen.for_teams)
+            board = self.board.within(who.sees)
+            found = replace(self, board=board, screens=screens, agents=who.sees, memo={}, teams={})
+            while len(self.teams) >= MOST_TEAMS:
+                del self.teams[next(iter(self.teams))]
+            self.teams[who.sees] = found
+        return found
 
     def answer(
         self,
@@ -89,7 +114,7 @@ class Console:
         """
         who: Identity = request["who"]
         if wants_json(request):
-            shown = self.redaction.applied(content, who.role)
+            shown = self.redaction.applied(content, who.reads_as)
             body = orjson.dumps(shown, default=_plain, option=orjson.OPT_NON_STR_KEYS)
             return web.Response(body=body, content_type="application/json", status=status)
         page = self.page(request, template, screen, content)
@@ -99,7 +124,7 @@ class Console:
         """Return a page. The arguments are those of `answer`."""
         who: Identity = request["who"]
         frame = {"shell": self.shell(request, screen), "now": self.clock()}
-        return self.pages.render(template, {**self.redaction.applied(content, who.role), **frame})
+        return self.pages.render(template, {**self.redaction.applied(content, who.reads_as), **frame})
 
     def remember(self, key: object, version: object, view: PageView) -> None:
         """Keep a view as it was made; of many, the newest."""
@@ -121,6 +146,7 @@ class Console:
         """Return what the frame around every page shows."""
         who: Identity = request["who"]
         now, facts = self.clock(), self.board.facts(self.clock())
+        of_teams = {each.name for each in self.screens if each.for_teams}
         return {
             "screen": screen,
             "theme": request.cookies.get("eddy-theme") if request.cookies.get("eddy-theme") in THEMES else "",
@@ -132,7 +158,10 @@ class Console:
             "role": who.role,
             "role_means": _ROLES[who.role],
             "can_log_out": who.via == "cookie",
-            "may_act": self.board.live and who.may_act,
+            "may_act": self.board.live and who.may_act and (who.stops is None or screen in of_teams),
+            "may_hold": self.board.live and who.may_act and who.stops is None,
+            "acts_on": who.acts_on,
+            "acts_on_all": who.may_act and who.stops in (None, who.sees),
             "holds": facts.holds,
             "screens": [
                 {
@@ -150,6 +179,9 @@ class Console:
 
 #: Views that are kept to be sent again.
 MOST_REMEMBERED = 100
+
+#: Groups of people with the same agents that have a console of their own.
+MOST_TEAMS = 200
 
 #: Older than this, the newest record says that nothing comes any more: silence is not health.
 SILENT_MS = 300_000

@@ -67,6 +67,16 @@ class FileBoard:
         self._sessions: dict[str, _Session] = {}
         self._rejected = 0
 
+    def within(self, agents: tuple[str, ...]) -> FileBoard:
+        """Refuse people who are limited to some agents.
+
+        Raises:
+            ConfigurationError: always, since files are shown whole.
+        """
+        raise ConfigurationError(
+            f"This console shows files, which are shown whole, and you are limited to {', '.join(agents)}."
+        )
+
     def add(self, judgement: Judgement) -> None:
         """Take in what became of a record."""
         outcome = judgement.outcome

@@ -241,10 +241,11 @@ class LiveStreams:
 
     async def _compute(self, address: PageAddress, who: Identity) -> PageView | None:
         compute = self._views.get(address.path)
-        if compute is None:
-            return None
         try:
-            return await compute(self._console, dict(address.query), who, self._console.clock())
+            console = self._console.seen_by(who)
+            if compute is None or all(screen.path != address.path for screen in console.screens):
+                return None
+            return await compute(console, dict(address.query), who, console.clock())
         except EddyError:
             return None  # the page itself says what is wrong
         except Exception:

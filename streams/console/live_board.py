@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, Final
 
 import orjson
 from eddy_client.protocol import OnTimeout
 
 from streams.console.archive.row_store import search
+from streams.console.auth.identity import Agents, is_of
 from streams.console.board import Facts, FollowerReadings, Steps
 from streams.console.command_list import stages
 from streams.console.inbox import Query, SessionQuery, many, page, sessions, tabs
@@ -23,6 +25,7 @@ from streams.console.read_model.control import CommandState, ControlState
 from streams.console.read_model.episode import event_of
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.rows import AckRow, CommandRow, Row, SessionRow
+from streams.console.read_model.seen import SessionsSeen, TeamSessions
 from streams.console.read_model.tables import SESSION, RowTable, Value
 from streams.console.read_model.triage import subject_of
 from streams.console.session_facts import LoopCourse
@@ -75,6 +78,7 @@ class LiveBoard:
         job: Asks workers and brokers how the job fares.
         cluster: Its name for people.
         currency: In front of costs.
+        agents: Patterns of the agents whose sessions it shows; None for all sessions.
     """
 
     live = True
@@ -88,13 +92,24 @@ class LiveBoard:
         job: JobPoll,
         cluster: str,
         currency: str = "$",
+        *,
+        agents: Agents = None,
     ) -> None:
         self.model, self.feed, self.job, self.cluster = model, feed, job, cluster
-        self._currency = currency
+        self._currency, self._timeline, self._agents = currency, timeline, agents
+        self.seen: SessionsSeen = model if agents is None else TeamSessions(model, partial(is_of, agents))
         self.session_map = SessionMap()
-        self._timeline = timeline
         self._versions = Settings()
         self._newest_version: object = None
+
+    def within(self, agents: tuple[str, ...]) -> LiveBoard:
+        """Return what people see who are limited to some agents."""
+        return LiveBoard(
+            self.model, self.feed, self._timeline, self.job, self.cluster, self._currency, agents=agents
+        )
+
+    def _shows(self, session_id: str) -> bool:
+        return self._agents is None or self.seen.find(session_id) is not None
 
     @property
     def settings(self) -> DetectionSettings:
@@ -113,7 +128,7 @@ class LiveBoard:
     def facts(self, now: int) -> Facts:
         """Return what the frame of each page says."""
         lag = sum(self.feed.lag().values())
-        needed = tabs(self.model, now)
+        needed = tabs(self.seen, now)
         holds = tuple(
             {
                 "what": "Everything" if hold.agent_id is None else f"Agent {hold.agent_id}",
@@ -122,12 +137,12 @@ class LiveBoard:
                 "why": hold.why,
                 "obeyed": f"{hold.holding} of {hold.guards} guards hold.",
             }
-            for hold in self.model.holds_in_force(now)
+            for hold in self.seen.holds_in_force(now)
         )
         since, silent_ms = self.feed.history_from, self.feed.silent_ms(Topic.SESSION_ALERTS)
         return Facts(
-            f"{self.cluster} · {self.model.live(now):,} live",
-            self.model.newest_ts,
+            f"{self.cluster} · {self.seen.live(now):,} live",
+            self.seen.newest_ts,
             lag,
             None if since is None else f"history back to {moment(since)}",
             {"alerts": needed[Tab.NEEDS_YOU]},
@@ -143,7 +158,7 @@ class LiveBoard:
             ConfigurationError: the query has a word that is not known.
         """
         asked = Query.parse(query)
-        found = page(self.model, asked, now).behind(sum(self.feed.lag().values())).content()
+        found = page(self.seen, asked, now).behind(sum(self.feed.lag().values())).content()
         title, text = _EMPTY.get(asked.tab, ("All quiet", found["empty"]["sentence"]))
         if asked.chips:
             title, text = "Nothing matches", "Remove a word of the filter, or look at another tab."
@@ -170,7 +185,7 @@ class LiveBoard:
             chosen: The sessions that were chosen.
             now: Time of the call, in milliseconds since 1970.
         """
-        known = self.model.attention(now)
+        known = self.seen.attention(now)
         return many(known.values() if cause else (known[each] for each in chosen if each in known), cause)
 
     def sessions(self, query: Mapping[str, str], now: int) -> Mapping[str, Any]:
@@ -179,7 +194,7 @@ class LiveBoard:
         Raises:
             ConfigurationError: as for `alerts`.
         """
-        found = sessions(self.model, SessionQuery.parse(_named(query)), now).content()
+        found = sessions(self.seen, SessionQuery.parse(_named(query)), now).content()
         return {
             **found,
             "lead": f"{found['matching']:,} sessions, {found['live']:,} of them live.",
@@ -200,25 +215,28 @@ class LiveBoard:
         words = asked.text.split()
         if asked.level or asked.node or asked.after:
             return [], False
-        before = now - self.model.live_ms
-        rest, values = search(words, asked.agent, asked.trace, before, _MOST_OLDER, in_goals=asked.in_goals)
+        before = now - self.seen.live_ms
+        # Or those of others could fill the list.
+        agent = asked.agent or (self._agents[0] if self._agents and len(self._agents) == 1 else "")
+        rest, values = search(words, agent, asked.trace, before, _MOST_OLDER, in_goals=asked.in_goals)
         rows = await self.archived(SESSION, rest, values)
         older = [
             older_row(row)
             for row in rows
             if isinstance(row, SessionRow) and row.session_id not in self.model.cases
+            if is_of(self._agents, row.agent_id)
             if asked.since_ms is None or (row.last_ts or 0) >= now - asked.since_ms
         ]
         return older, len(rows) == _MOST_OLDER
 
     def session(self, session_id: str, now: int) -> Mapping[str, Any] | None:
         """Return what is known of a session beside its steps."""
-        case = self.model.find(session_id)
+        case = self.seen.find(session_id)
         if case is None:
             return None
-        state, control = case.session, self.model.control(session_id, now)
+        state, control = case.session, self.seen.control(session_id, now)
         return {
-            **session_row(self.model, case, now),
+            **session_row(self.seen, case, now),
             "budget": state.budget or granted({}),
             "course": _course(case),
             "node": state.shown_node,
@@ -240,14 +258,14 @@ class LiveBoard:
                 }
                 for guard in case.guards.values()
             ],
-            "commands": _commands(case, self.model.holds, now),
+            "commands": _commands(case, self.seen.holds, now),
             "episode": _episode(case),
             "triage": self._triage(session_id, now),
         }
 
     def _triage(self, session_id: str, now: int) -> dict[str, Any]:
         """Return what operators decided, and the name of that for a triage action."""
-        about = self.model.attention(now).get(session_id)
+        about = self.seen.attention(now).get(session_id)
         if about is None:
             return {
                 "subject": subject_of(session_id),
@@ -283,7 +301,8 @@ class LiveBoard:
 
     def _breakers(self, version: int) -> Mapping[str, str]:
         held_back = (row for row in self.model.ledger.actions.values() if row.result == WITHHELD)
-        return open_breakers(decided(held_back), version)
+        shown = (each for each in decided(held_back) if is_of(self._agents, each.done.agent_id))
+        return open_breakers(shown, version)
 
     async def archived(self, table: RowTable, rest: str, values: Sequence[Value]) -> list[Row]:
         """Return rows of a table that may no longer be in memory."""
@@ -303,19 +322,23 @@ class LiveBoard:
 
     async def number_at(self, session_id: str, offset: int) -> int | None:
         """Return the number of the first step that is not before an offset of decision-logs."""
-        return await self._timeline.number_at(session_id, offset)
+        return await self._timeline.number_at(session_id, offset) if self._shows(session_id) else None
 
     async def steps(self, session_id: str, *, before: int | None, limit: int) -> Steps:
         """Return steps of a session, read from the topic of enriched records."""
+        if not self._shows(session_id):
+            return Steps(())
         return await self._timeline.steps(session_id, before=before, limit=limit)
 
     async def standing(self, session_id: str) -> SessionStanding:
         """Return where a session stands, by the worker that has it."""
+        if not self._shows(session_id):
+            return SessionStanding(missing=self.missing(session_id))
         return await self.job.standing(session_id)
 
     def missing(self, session_id: str) -> str:
         """Say that there is no such session."""
-        near = get_close_matches(session_id[:200], list(self.model.cases)[:20_000], n=3, cutoff=0.4)
+        near = get_close_matches(session_id[:200], list(self.seen.cases)[:20_000], n=3, cutoff=0.4)
         names = f" The nearest: {', '.join(printable(name, 80) for name in near)}." if near else ""
         return f"Nothing is known of session {printable(session_id, 80)}.{names}"
 

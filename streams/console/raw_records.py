@@ -138,7 +138,7 @@ async def shown_value(
         raise ConfigurationError(f"as in the address is one of {', '.join(FORMS)}, not {printable(way, 40)}.")
     if not (page.isascii() and page.isdecimal() and len(page) < 7 and int(page)):
         raise ConfigurationError("page in the address must be the number of a page, from 1.")
-    if way == "file" and console.redaction.hides(who.role):
+    if way == "file" and console.redaction.hides(who.reads_as):
         raise ConfigurationError("Only an operator may have raw values here (EDDY_CONSOLE_VIEWER_SEES).")
     await audited(_look(who, console.clock(), raw.place, way))
     value = _without_hidden(console, raw.value or b"")

@@ -21,7 +21,7 @@ from streams.console.inbox.session_list import NODES, node_at, session_row
 from streams.console.inbox.terms import rate, tools
 from streams.console.read_model.attention import Attention
 from streams.console.read_model.case import Case
-from streams.console.read_model.model import ReadModel
+from streams.console.read_model.seen import SessionsSeen
 from streams.core.domain.level import Level, NodeState
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
@@ -212,14 +212,14 @@ class SessionMap:
 
     seatings: dict[By, Seating] = field(default_factory=lambda: {by: Seating() for by in By})
 
-    def settled(self, model: ReadModel, by: By) -> Seating:
+    def settled(self, model: SessionsSeen, by: By) -> Seating:
         """Return the seats of a grouping, with everybody who is known now."""
         seating, group = self.seatings[by], _GROUPS[by]
         seating.settle({session_id: group(case) or "" for session_id, case in model.cases.items()})
         return seating
 
 
-def picture(model: ReadModel, seating: Seating, now: int) -> dict[str, Any]:
+def picture(model: SessionsSeen, seating: Seating, now: int) -> dict[str, Any]:
     """Return the groups with their cells and counts, those that need somebody first, and the totals."""
     states = states_at(model, now)
     with_cells = len(states) <= MOST_CELLS
@@ -237,7 +237,7 @@ def picture(model: ReadModel, seating: Seating, now: int) -> dict[str, Any]:
     }
 
 
-def states_at(model: ReadModel, now: int) -> dict[str, str]:
+def states_at(model: SessionsSeen, now: int) -> dict[str, str]:
     """Return the state of each session: that of its node, or of its open episode if that is worse.
 
     The topology may follow the uniqueness of steps alone; the map must not call active what the inbox calls a
@@ -296,7 +296,7 @@ def _urgency(group: Mapping[str, Any]) -> tuple[int, int, int]:
     return -counts[NodeState.ALERT_ENTROPY], -counts[NodeState.BLOCKED], group["place"]
 
 
-def related(model: ReadModel, session_id: str, most: int = 200) -> Iterable[str]:
+def related(model: SessionsSeen, session_id: str, most: int = 200) -> Iterable[str]:
     """Yield the sessions that an edge joins with this one: those of the same trace."""
     case = model.cases.get(session_id)
     trace = case.session.trace_id if case is not None else None
@@ -324,7 +324,7 @@ def seat_of(text: str) -> Seat | None:
     return None if found is None else Seat(int(found[1]), int(found[2]))
 
 
-def cell(model: ReadModel, seating: Seating, session_id: str, now: int) -> dict[str, Any] | None:
+def cell(model: SessionsSeen, seating: Seating, session_id: str, now: int) -> dict[str, Any] | None:
     """Return the content of the card of a session, None if the session is not on the map."""
     case, seat = model.cases.get(session_id), seating.seat(session_id)
     if case is None or seat is None:

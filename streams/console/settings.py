@@ -62,7 +62,8 @@ class ConsoleSettings(CommandSettings):
         None, min_length=16, description="What the workers ask for before they say where a session stands."
     )
     console_tokens: Path | None = Field(
-        None, description="File of people: name:role:sha256 of the token, a line each. Read again on change."
+        None,
+        description="File of people: name:role:sha256, or name:role:agent_id pattern:sha256; read on change.",
     )
     console_agent_tokens: Path | None = Field(
         None, description="File of agents that use HTTP: name:agent_id pattern:sha256 of the token."
@@ -95,9 +96,11 @@ class ConsoleSettings(CommandSettings):
         "groups",
         description="Claim that names a person's groups; dots lead into objects: realm_access.roles.",
     )
-    console_operator_groups: str = Field("", description="Groups that may act, separated by commas.")
+    console_operator_groups: str = Field(
+        "", description="Groups that may act, separated by commas; group=pattern limits one to some agents."
+    )
     console_viewer_groups: str = Field(
-        "", description="Groups that may look; * is everyone. Empty: everyone whom a proxy names."
+        "", description="Groups that may look, as above; * is everyone. Empty: everyone whom a proxy names."
     )
     console_base_path: str = Field(
         "", pattern=r"^(/[A-Za-z0-9._~-]+)*$", description="Path in front of every page, such as /eddy."

@@ -42,10 +42,10 @@ class Operator:
 
 
 @asynccontextmanager
-async def logged_in(console: Console, base: str) -> AsyncIterator[Operator]:
-    """Log in with the link, and take the token of a page."""
+async def logged_in(console: Console, base: str, token: str | None = None) -> AsyncIterator[Operator]:
+    """Log in with a token, or with the link, and take the token of a page."""
     async with aiohttp.ClientSession(base, cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
-        token = console.access.link(base).rpartition("#t=")[2]
+        token = token or console.access.link(base).rpartition("#t=")[2]
         login = await session.post(
             "/login", data={"token": token}, headers={"Origin": base}, allow_redirects=False
         )

@@ -1,5 +1,6 @@
 """Commands and triage from the console, on a broker: the audit first, and who acts sees what they did."""
 
+import hashlib
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from streams.console.action_context import ActionContext, ModelKnown
 from streams.console.app import application
 from streams.console.composition import console_on
 from streams.console.file_board import FileBoard
+from streams.console.live_console import live_console
 from streams.console.read_model.model import ReadModel
 from streams.console.settings import ConsoleSettings
 from streams.console.topic_follower import FollowerSettings
@@ -27,10 +29,12 @@ from streams.kafka.clock import now_ms
 from streams.kafka.connection import Connection
 from tests.integration.console_feed import running
 from tests.integration.console_operator import Operator, logged_in
+from tests.integration.load import decision, keyed
 from tests.integration.stage import Stage
 
 pytestmark = pytest.mark.integration
 
+PARTITIONS = 4
 KEY = b"a key of sixteen characters"
 PAUSE = {"session_ids": "s-17", "action": "pause", "reason": "it loops"}
 
@@ -113,6 +117,53 @@ async def test_a_pause_is_audited_first_signed_and_visible_to_who_asked(deck: De
     assert (before.id, before.result, after.id, after.result) == (after.id, None, before.id, "accepted")
     assert after.result_place == f"session-commands/{stored.partition}/{stored.offset}"
     assert json.loads(before.request or "")["command_id"] == command.command_id
+
+
+async def test_who_is_limited_to_a_team_stops_its_sessions_and_no_others(
+    brokers: Brokers, stage: Stage, tmp_path: Path
+) -> None:
+    people = tmp_path / "people"
+    people.write_text(f"ana:operator:checkout-*:{hashlib.sha256(b'a token').hexdigest()}\n")
+    settings = ConsoleSettings(_env_file=None, console_dir=tmp_path, web_port=0, console_tokens=people)
+    worker = stage.worker()
+    sessions = {"s-own": "checkout-7", "s-foreign": "search-3"}
+    for session_id, agent in sessions.items():
+        value = decision(session_id, 0)
+        value["identity"]["agent_id"] = agent
+        await stage.send([keyed(value, PARTITIONS)])
+    await stage.processed()
+    worker.terminate()
+    assert await worker.ended() == 0, worker.tail()
+    decoder = Codec.bundled().decoder("session-commands-value")
+    async with (
+        live_console(settings, brokers, Codec.bundled(), "here", now_ms, from_beginning=True) as (
+            console,
+            routes,
+            _,
+        ),
+        TestServer(application(console, routes)) as server,
+        logged_in(console, str(server.make_url("")).rstrip("/"), "a token") as operator,
+    ):
+        while (seen := await operator.reads_json("/sessions"))["matching"] == 0:
+            await asyncio.sleep(0.05)
+        assert [row["session_id"] for row in seen["rows"]] == ["s-own"]
+        for chosen, status in ((["s-own"], 200), (["s-foreign"], 403), (["s-own", "s-foreign"], 403)):
+            asked = {
+                "session_ids": chosen,
+                "action": "pause",
+                "reason": "it loops",
+                "confirm": len(chosen),
+            }
+            assert (await operator.posts_json("/actions/commands", asked)).status == status
+        hold = {"scope": "agent", "action": "pause", "reason": "it loops", "confirm": 1}
+        for agent, status in (("checkout-7", 200), ("search-3", 403)):
+            answer = await operator.posts_json("/actions/commands", {**hold, "agent_id": agent})
+            assert answer.status == status
+    sent = [
+        Command.of(decoder.decode(each.value, tuple(each.headers)))
+        async for each in brokers.read(Topic.SESSION_COMMANDS)
+    ]
+    assert {(each.session_id, each.agent_id) for each in sent} == {("s-own", None), (None, "checkout-7")}
 
 
 async def test_a_form_without_a_script_leads_to_a_page_of_the_console(deck: Deck) -> None:

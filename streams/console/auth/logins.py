@@ -19,10 +19,10 @@ from streams.console.auth.cookie import (
     opened,
     sealed,
 )
-from streams.console.auth.identity import Identity, Role, role_of
+from streams.console.auth.identity import Identity, Rights, Role, identity_of, rights_of
 from streams.console.auth.openid import Claimed, ProviderError
 from streams.console.auth.policy import AccessPolicy
-from streams.console.auth.tokens import Listed, whose
+from streams.console.auth.tokens import Listed, Person, whose
 from streams.core.errors import ConfigurationError
 
 log = logging.getLogger(__name__)
@@ -117,14 +117,14 @@ class Logins:
         session, until = secrets.token_hex(16), now + LIFE_MS
         if self._policy.by_link and _digest(token) in self._links:
             self._links.discard(_digest(token))
-            login, role, via = Login(LOCAL, "", session, until), Role.OPERATOR, "link"
+            login, rights, via = Login(LOCAL, "", session, until), Rights(Role.OPERATOR), "link"
         else:
             person = whose(token, self._people.listed().people) if self._people is not None else None
             if person is None:
                 return None
             login = Login(person.name, mark_of(person.digest, self._key), session, until)
-            role, via = person.role, "token"
-        return self._identity(login, role)._replace(via=via), sealed(login, self._key)
+            rights, via = _rights(person), "token"
+        return self._identity(login, rights)._replace(via=via), sealed(login, self._key)
 
     def begun_by(self, claimed: Claimed, now: int) -> tuple[Identity, str] | None:
         """Take whom the provider names; return who that is, and their cookie; None if they may not look.
@@ -136,10 +136,10 @@ class Logins:
         Raises:
             ProviderError: the person is in more groups of the settings than a cookie can hold.
         """
-        role = role_of(self._policy, claimed.groups)
-        if role is None or self._provider is None:
+        rights = rights_of(self._policy, claimed.groups)
+        if rights is None or self._provider is None:
             return None
-        named = self._policy.operator_groups | self._policy.viewer_groups
+        named = {grant.group for grant in (*self._policy.operator_groups, *self._policy.viewer_groups)}
         groups = tuple(sorted(claimed.groups & named))
         login = Login(claimed.name, self._provider, secrets.token_hex(16), now + LIFE_MS, groups)
         value = sealed(login, self._key)
@@ -147,15 +147,15 @@ class Logins:
             raise ProviderError(
                 f"You are in {len(groups)} groups that the console's settings name: too many for a cookie."
             )
-        return self._identity(login, role)._replace(via="openid"), value
+        return self._identity(login, rights)._replace(via="openid"), value
 
     def who(self, cookie: str | None, now: int) -> Identity | None:
         """Return who has a cookie; None if it is not one, has ended, or its token counts no more."""
         login = opened(cookie, self._key, now) if cookie else None
         if login is None or login.session in self._ended:
             return None
-        role = self._role(login)
-        return None if role is None else self._identity(login, role)
+        rights = self._rights(login)
+        return None if rights is None else self._identity(login, rights)
 
     def end(self, cookie: str | None, now: int) -> None:
         """End a login: this instance takes its cookie no more, wherever it was copied to."""
@@ -171,19 +171,23 @@ class Logins:
         """Tell whether a form was made for this login."""
         return is_csrf_token(token, who.binding, self._key, now)
 
-    def _role(self, login: Login) -> Role | None:
+    def _rights(self, login: Login) -> Rights | None:
         if not login.mark:
-            return Role.OPERATOR if self._policy.by_link else None
+            return Rights(Role.OPERATOR) if self._policy.by_link else None
         if login.mark == self._provider:
-            return role_of(self._policy, login.groups)
+            return rights_of(self._policy, login.groups)
         for person in self._people.listed().people if self._people is not None else ():
             if person.name == login.name and mark_of(person.digest, self._key) == login.mark:
-                return person.role
+                return _rights(person)
         return None
 
-    def _identity(self, login: Login, role: Role) -> Identity:
-        may_act = role is Role.OPERATOR and not self._policy.read_only
-        return Identity(login.name, role, "cookie", may_act, binding=f"login {login.session}")
+    def _identity(self, login: Login, rights: Rights) -> Identity:
+        return identity_of(self._policy, login.name, rights, "cookie", binding=f"login {login.session}")
+
+
+def _rights(person: Person) -> Rights:
+    agents = None if person.agents is None else (person.agents,)
+    return Rights(person.role, agents, agents)
 
 
 def _digest(token: str) -> bytes:

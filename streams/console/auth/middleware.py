@@ -6,7 +6,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
 from ipaddress import ip_network
 from typing import Final, NamedTuple
@@ -18,7 +18,7 @@ from aiohttp.typedefs import Handler, Middleware
 from streams.console.auth import headers, refusal
 from streams.console.auth.cookie import cookie_name
 from streams.console.auth.exchange import csrf_of, own_path, peer_of, remember, route_of, wants_page
-from streams.console.auth.identity import Identity, Role, Through, through
+from streams.console.auth.identity import Identity, Role, Through, is_of, through
 from streams.console.auth.login import AccessPages, PlainPages, login_routes
 from streams.console.auth.logins import Logins, TokenFile
 from streams.console.auth.openid_login import IdentityProvider, OpenIdLogin
@@ -31,6 +31,7 @@ from streams.console.auth.policy import (
     AccessPolicy,
     Rate,
     Rates,
+    grants_of,
     place_of,
 )
 from streams.console.auth.refusal import AuthRefusal, wrong_host, wrong_origin
@@ -119,6 +120,7 @@ class Need(NamedTuple):
         same_origin: whether a page of the console has to have sent it.
         csrf: whether it has to hold the token of the login.
         rate: how often each user may.
+        team: whether it is for people who are limited to some agents, too: it is about their agents alone.
     """
 
     role: Role | None
@@ -126,6 +128,7 @@ class Need(NamedTuple):
     same_origin: bool = False
     csrf: bool = False
     rate: Rate | None = None
+    team: bool = False
 
 
 READS: Final = Need(Role.VIEWER)
@@ -134,7 +137,13 @@ ACTS: Final = Need(Role.OPERATOR, acts=True, same_origin=True, csrf=True, rate=A
 _OPEN: Final = Need(None)
 _READING: Final = ("GET", "HEAD")
 
+#: Everything else shows, or changes, what is of all agents.
+_TEAM_READS: Final = ("/", "/alerts", "/sessions", "/session", "/map", "/map/cell", "/licenses", "/live")
+_TEAM_ACTS: Final = ("/actions/commands", "/actions/triage")
+
 _LISTED: Final = {
+    **{("GET", path): READS._replace(team=True) for path in _TEAM_READS},
+    **{("POST", path): ACTS._replace(team=True) for path in _TEAM_ACTS},
     ("GET", "/login"): _OPEN,
     ("GET", "/login/openid"): _OPEN,
     ("GET", "/login/openid/callback"): _OPEN,
@@ -143,8 +152,8 @@ _LISTED: Final = {
     ("GET", "/readyz"): _OPEN,
     ("GET", "/metrics"): _OPEN,
     ("POST", "/login"): Need(None, same_origin=True),
-    ("POST", "/logout"): Need(Role.VIEWER, same_origin=True, csrf=True),
-    ("POST", "/live/views"): Need(Role.VIEWER, same_origin=True, csrf=True),
+    ("POST", "/logout"): Need(Role.VIEWER, same_origin=True, csrf=True, team=True),
+    ("POST", "/live/views"): Need(Role.VIEWER, same_origin=True, csrf=True, team=True),
     ("GET", "/api/guard/stream"): Need(Role.AGENT),
     ("POST", "/api/guard/acks"): Need(Role.AGENT, acts=True),
     ("GET", "/sessions/{id}/verdict"): Need(Role.AGENT),
@@ -244,8 +253,8 @@ class Access:
             proxy_secret=proxy_secret.get_secret_value() if proxy_secret else None,
             user_header=settings.console_proxy_user_header,
             groups_header=settings.console_proxy_groups_header,
-            operator_groups=frozenset(settings.operator_groups),
-            viewer_groups=frozenset(settings.viewer_groups),
+            operator_groups=grants_of(settings.operator_groups, "EDDY_CONSOLE_OPERATOR_GROUPS"),
+            viewer_groups=grants_of(settings.viewer_groups, "EDDY_CONSOLE_VIEWER_GROUPS"),
             openid=urlsplit(provider.registration.issuer).netloc if provider else "",
             address=settings.console_url,
             read_only=settings.console_read_only,
@@ -292,6 +301,18 @@ class Access:
     def commands(self, count: int) -> AuthRefusal | None:
         """Count commands that an action is about to issue; refuse them if there were too many."""
         return self.limited(COMMANDS, "", count)
+
+    def outside(self, request: web.Request, agents: Iterable[str | None]) -> AuthRefusal | None:
+        """Refuse an action on sessions of agents that are not those of who acts.
+
+        Args:
+            request: Request as it came in.
+            agents: The agent of each session; None for one that is not known, and for all agents.
+        """
+        who: Identity = request["who"]
+        if all(is_of(who.stops, agent_id) for agent_id in agents):
+            return None
+        return refusal.wrong_team(who.stops)
 
     def judges(self, request: web.Request, records: int) -> AuthRefusal | None:
         """Count records that are about to be judged again for someone; refuse it if there were too many."""
@@ -437,6 +458,8 @@ class Access:
     async def _denial(self, request: web.Request, need: Need, who: Identity) -> AuthRefusal | None:
         if need.role is Role.OPERATOR and who.role is not Role.OPERATOR:
             return refusal.wrong_role(who.role, Role.OPERATOR)
+        if not need.team and (who.stops if need.acts else who.sees) is not None:
+            return refusal.wrong_team(who.stops if need.acts else who.sees)
         if need.acts and self.policy.read_only:
             return refusal.read_only()
         if need.csrf:

@@ -3,13 +3,51 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+from streams.core.domain.text.glob import are_affordable
 from streams.core.errors import ConfigurationError
 from streams.observe.access import is_loopback
+
+
+class GroupGrant(NamedTuple):
+    """What the members of a group may.
+
+    Attributes:
+        group: Name of the group; ``*`` is everyone, among those who may look.
+        agents: pattern of the `agent_id` that it is limited to; None for every agent.
+    """
+
+    group: str
+    agents: str | None = None
+
+
+def grants_of(parts: Iterable[str], setting: str) -> tuple[GroupGrant, ...]:
+    """Read groups, each alone or as ``group=agent_id pattern``.
+
+    Args:
+        parts: What stands between the commas of a setting.
+        setting: Names it in messages.
+
+    Raises:
+        ConfigurationError: a group or a pattern is empty, or the patterns take too long to match.
+
+    >>> grants_of(["sre", "checkout=checkout-*"], "EDDY_CONSOLE_OPERATOR_GROUPS")
+    (GroupGrant(group='sre', agents=None), GroupGrant(group='checkout', agents='checkout-*'))
+    """
+    found = []
+    for part in parts:
+        group, limited, agents = (each.strip() for each in part.partition("="))
+        if not group or (limited and not agents):
+            raise ConfigurationError(f"{setting} has {part[:80]!r}: write group, or group=agent_id pattern.")
+        found.append(GroupGrant(group, agents if limited else None))
+    if not are_affordable(each.agents for each in found if each.agents is not None):
+        raise ConfigurationError(f"{setting} has patterns that are too long to be searched for.")
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +61,8 @@ class AccessPolicy:
         trusted: networks whose proxies may name the user.
         proxy_secret: what such a proxy has to send; None if nothing.
         user_header, groups_header: where it names the user and their groups.
-        operator_groups: groups whose members may act.
-        viewer_groups: groups whose members may look, ``*`` for everyone; empty if all may whom a proxy names.
+        operator_groups: groups whose members may act, on all agents or some.
+        viewer_groups: groups whose members may look, at all agents or some; empty if everyone may.
         openid: name of the provider that people log in at, empty if they do not.
         address: of the console as browsers see it, with its base path; empty if it is not known.
         read_only: whether every action is refused.
@@ -37,8 +75,8 @@ class AccessPolicy:
     proxy_secret: str | None = None
     user_header: str = "X-Forwarded-User"
     groups_header: str = "X-Forwarded-Groups"
-    operator_groups: frozenset[str] = frozenset()
-    viewer_groups: frozenset[str] = frozenset()
+    operator_groups: tuple[GroupGrant, ...] = ()
+    viewer_groups: tuple[GroupGrant, ...] = ()
     openid: str = ""
     address: str = ""
     read_only: bool = False

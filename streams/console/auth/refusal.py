@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Final, NamedTuple
 
@@ -174,6 +175,18 @@ def wrong_role(role: str, needed: str) -> AuthRefusal:
         "Your role may not do this",
         f"You are {role}; this needs {needed}.",
         "Ask for the role in EDDY_CONSOLE_TOKENS, or for a group of EDDY_CONSOLE_OPERATOR_GROUPS.",
+    )
+
+
+def wrong_team(agents: Sequence[str] | None) -> AuthRefusal:
+    """Refuse who may, but not with these agents."""
+    return AuthRefusal(
+        "wrong-team",
+        HTTPStatus.FORBIDDEN,
+        "This is not for your agents alone",
+        f"You are limited to the agents {printable(', '.join(agents or ()), 200)}. This is about others too.",
+        "Ask who runs the console. EDDY_CONSOLE_VIEWER_GROUPS, EDDY_CONSOLE_OPERATOR_GROUPS and the file of "
+        "EDDY_CONSOLE_TOKENS say who is limited.",
     )
 
 

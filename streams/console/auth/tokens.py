@@ -13,6 +13,7 @@ from streams.core.domain.text.glob import Globs, are_affordable
 
 _DIGEST: Final = re.compile(r"[0-9a-fA-F]{64}")
 _LONGEST_NAME: Final = 100
+_WRONG_PATTERN: Final = "the pattern of agent_id is missing or too long"
 
 
 class Person(NamedTuple):
@@ -22,11 +23,13 @@ class Person(NamedTuple):
         name: for people and for the audit.
         role: Role of the person, viewer or operator.
         digest: SHA-256 of the token.
+        agents: pattern of the `agent_id` whose sessions they may see and act on; None for every agent.
     """
 
     name: str
     role: Role
     digest: bytes
+    agents: str | None = None
 
 
 class AgentToken(NamedTuple):
@@ -65,21 +68,28 @@ class Listed(NamedTuple):
 
 
 def people_of(text: str) -> Listed:
-    """Read lines ``name:role:sha256``. Empty ones and those that begin with ``#`` do not count.
+    """Read lines ``name:role:sha256``, or ``name:role:agent_id pattern:sha256``.
+
+    Empty ones and those that begin with ``#`` do not count. The pattern may hold colons.
 
     >>> people_of("ana:operator:" + 64 * "0").people[0].name, people_of("ana:root:" + 64 * "0").wrong
     ('ana', ('line 1: the role must be viewer or operator',))
+    >>> people_of("ana:operator:team:*:" + 64 * "0").people[0].agents
+    'team:*'
     """
     people: list[Person] = []
     wrong = []
     for number, line in _lines(text):
         name, _, rest = line.partition(":")
-        role, _, digest = rest.rpartition(":")
+        before, _, digest = rest.rpartition(":")
+        role, limited, agents = before.partition(":")
         why = _problem(name, digest)
         if why is None and role not in (Role.VIEWER, Role.OPERATOR):
             why = "the role must be viewer or operator"
+        if why is None and limited and (not agents or not are_affordable((agents,))):
+            why = _WRONG_PATTERN
         if why is None:
-            people.append(Person(name, Role(role), bytes.fromhex(digest)))
+            people.append(Person(name, Role(role), bytes.fromhex(digest), agents if limited else None))
         else:
             wrong.append(f"line {number}: {why}")
     return Listed(people=tuple(people), wrong=tuple(wrong))
@@ -98,7 +108,7 @@ def agents_of(text: str) -> Listed:
         pattern, _, digest = rest.rpartition(":")
         why = _problem(name, digest)
         if why is None and (not pattern or not are_affordable((pattern,))):
-            why = "the pattern of agent_id is missing or too long"
+            why = _WRONG_PATTERN
         if why is None:
             agents.append(AgentToken(name, pattern, bytes.fromhex(digest)))
         else:

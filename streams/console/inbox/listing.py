@@ -12,7 +12,7 @@ from streams.console.inbox.query import InboxSort, Query, cursor_of
 from streams.console.inbox.row import row
 from streams.console.inbox.terms import rate, tools
 from streams.console.read_model.attention import RANK, SILENT_MS, Attention, Class, Position, Tab
-from streams.console.read_model.model import ReadModel
+from streams.console.read_model.seen import SessionsSeen
 from streams.core.domain.text.figures import count
 
 #: How many sessions one action reaches at most.
@@ -100,7 +100,7 @@ def _sentence(sessions: int, agents: int, what: str, tokens: float) -> str:
     return f"{said}: {what}; {tokens:,.0f} tokens" if what else said
 
 
-def presence(model: ReadModel, now: int) -> dict[str, Any]:
+def presence(model: SessionsSeen, now: int) -> dict[str, Any]:
     """Return the live sessions, the newest record, and the sentence of an empty page."""
     live = model.live(now)
     return {"live": live, "newest_ts": model.newest_ts, "sentence": said(live, model.newest_ts, now)}
@@ -177,7 +177,7 @@ class InboxPage:
         return replace(self, lag=lag)
 
 
-def page(model: ReadModel, query: Query, now: int) -> InboxPage:
+def page(model: SessionsSeen, query: Query, now: int) -> InboxPage:
     """Return the page that answers a query.
 
     Rows are sorted by class, then by what the query says, ties by session: rows of equal rank keep their
@@ -206,7 +206,7 @@ def page(model: ReadModel, query: Query, now: int) -> InboxPage:
     )
 
 
-def tabs(model: ReadModel, now: int) -> dict[str, int]:
+def tabs(model: SessionsSeen, now: int) -> dict[str, int]:
     """Return how many rows each tab has without a filter: what the frame of every page shows."""
     return _counts(model.attention(now).values())[1]
 

@@ -13,8 +13,8 @@ from streams.console.inbox.row import node
 from streams.console.inbox.terms import duration_of
 from streams.console.read_model.attention import Position, control_at
 from streams.console.read_model.case import Case
-from streams.console.read_model.model import ReadModel
 from streams.console.read_model.rows import SessionRow
+from streams.console.read_model.seen import SessionsSeen
 from streams.core.domain.level import NodeState
 from streams.core.errors import ConfigurationError
 
@@ -93,7 +93,7 @@ class SessionPage:
         }
 
 
-def sessions(model: ReadModel, query: SessionQuery, now: int) -> SessionPage:
+def sessions(model: SessionsSeen, query: SessionQuery, now: int) -> SessionPage:
     """Return the sessions in memory that a query asks for, newest first; the archive has older ones."""
     found = [case for case in model.cases.values() if _passes(model, case, query, now)]
     placed = [((0, -(case.session.last_ts or 0), case.session.session_id), case) for case in found]
@@ -114,7 +114,7 @@ def said_of(text: str, *names: str | None) -> bool:
     return any(text in name.casefold() for name in names if name)
 
 
-def _passes(model: ReadModel, case: Case, query: SessionQuery, now: int) -> bool:
+def _passes(model: SessionsSeen, case: Case, query: SessionQuery, now: int) -> bool:
     session = case.session
     agent = session.agent_id or ""
     if query.agent not in {"", agent} and not fnmatchcase(agent, query.agent):
@@ -132,7 +132,7 @@ def _passes(model: ReadModel, case: Case, query: SessionQuery, now: int) -> bool
     return not query.node or node_at(model, case, now) == query.node
 
 
-def node_at(model: ReadModel, case: Case, now: int) -> str:
+def node_at(model: SessionsSeen, case: Case, now: int) -> str:
     """Return the state of a session at a moment: paused if a guard holds it, idle if it is silent."""
     if case.commands or model.holds:
         state = node(case.session, control_at(case, model.holds, now))
@@ -162,7 +162,7 @@ def older_row(row: SessionRow) -> dict[str, Any]:
     }
 
 
-def session_row(model: ReadModel, case: Case, now: int) -> dict[str, Any]:
+def session_row(model: SessionsSeen, case: Case, now: int) -> dict[str, Any]:
     """Return what the list says of a session."""
     session, control = case.session, control_at(case, model.holds, now)
     return {

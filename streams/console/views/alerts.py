@@ -20,18 +20,18 @@ MOST_GROUPS: Final = 100
 
 async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> PageView:
     """Return the part of the inbox that changes."""
-    found = console.redaction.applied(console.board.alerts(query, now), who.role)
+    found = console.redaction.applied(console.board.alerts(query, now), who.reads_as)
     if found["groups"] is None:
         rows = {
             row_key(row["session_id"]): console.pages.fragment(
-                "alert_row.html.j2", "alert_row", row, None, who.may_act, ""
+                "alert_row.html.j2", "alert_row", row, None, who.acts_on(row["agent_id"]), ""
             )
             for row in found["rows"]
         }
     else:
         rows = {
             row_key(group["cause_key"]): console.pages.fragment(
-                "group_row.html.j2", "group_row", group, who.may_act
+                "group_row.html.j2", "group_row", group, who.may_act and who.stops in (None, who.sees)
             )
             for group in found["groups"][:MOST_GROUPS]
         }
@@ -48,10 +48,11 @@ def _many(console: Console, request: web.Request, now: int) -> Mapping[str, Any]
     return console.board.many(request.query.get("cause", ""), chosen, now) or {"sessions": 0}
 
 
-def routes(console: Console) -> Sequence[web.RouteDef]:
+def routes(whole: Console) -> Sequence[web.RouteDef]:
     """Return the route of the inbox."""
 
     async def show(request: web.Request) -> web.Response:
+        console = whole.seen_by(request["who"])
         now, problem = console.clock(), ""
         try:
             found = console.board.alerts(request.query, now)

@@ -94,7 +94,7 @@ async def _live(
 
 
 def _parts(console: Console, found: BacktestJob, who: Identity) -> PageView:
-    content, page = console.redaction.applied(_content(found), who.role), "backtest_parts.html.j2"
+    content, page = console.redaction.applied(_content(found), who.reads_as), "backtest_parts.html.j2"
     return PageView(
         parts={
             "back": console.pages.fragment(page, "back", content["backtest"], content["typed"]),

@@ -178,7 +178,7 @@ def live_of(scope: RankingScope) -> Live:
             "report": report_content(report, now),
             **open_sessions(board_of(console).model, scope, report.name, now),
         }
-        shown = console.redaction.applied(found, who.role)
+        shown = console.redaction.applied(found, who.reads_as)
         rows = {
             row_key(row["session_id"]): pages.fragment("health_parts.html.j2", "open_row", row, now)
             for row in shown["open"]

@@ -55,11 +55,11 @@ _TABS: Final = (
 )
 
 
-def routes(console: Console) -> Sequence[web.RouteDef]:
+def routes(whole: Console) -> Sequence[web.RouteDef]:
     """Return the routes of the session page."""
 
     async def show(request: web.Request) -> web.Response:
-        query = request.query
+        console, query = whole.seen_by(request["who"]), request.query
         session_id = query.get("id", "")
         if not session_id:
             raise ConfigurationError("The address names no session: /session?id=... does.")
@@ -75,11 +75,11 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
         waits = known is None or (tab != "steps" and "dialog" not in query)
         held, away = await _read(console, session_id, before, limit, waits=waits)
         # Other settings judge what the detectors saw; everything else is made from what this person may see.
-        found = replace(held, steps=console.redaction.steps(held.steps, request["who"].role))
+        found = replace(held, steps=console.redaction.steps(held.steps, request["who"].reads_as))
         if not found.steps and known is None:
             raise NotFoundError(console.board.missing(session_id))
         newest = found if before is None else (await _read(console, session_id, None, 1, waits=waits))[0]
-        newest = replace(newest, steps=console.redaction.steps(newest.steps, request["who"].role))
+        newest = replace(newest, steps=console.redaction.steps(newest.steps, request["who"].reads_as))
         content = {
             **_head(console, request, session_id, newest, known),
             "away": away,
@@ -122,14 +122,16 @@ async def live(console: Console, query: Mapping[str, str], who: Identity, now: i
     known = console.board.session(session_id, now)
     if known is None or not console.board.live:
         return None  # what the page shows was found elsewhere, and does not change
-    key, version = (session_id, query.get("lens"), who.role), console.board.version(session_id)
+    key, version = (session_id, query.get("lens"), who.reads_as), console.board.version(session_id)
     before = console.memo.get(key)
     if before is not None and before[0] == version:
         made = before[1]
     else:
         made = await _live_steps(console, query, who, known)
         console.remember(key, version, made)
-    bar = console.pages.fragment("session_parts.html.j2", "control_bar", control_bar(known, ""), who.may_act)
+    bar = console.pages.fragment(
+        "session_parts.html.j2", "control_bar", control_bar(known, ""), who.acts_on(known["agent_id"])
+    )
     return PageView(made.order, made.rows, {**made.parts, "control": bar, **console.header_parts(now)})
 
 
@@ -246,9 +248,9 @@ def _steps(
     folded = query.get("lens") != "all"
     seen = lens(found.steps, folded=folded).content()
     diff = _number(query.get("diff"), "diff")
+    linked = console.board.live and console.agents is None  # the pages of records are of all agents
     entries = [
-        shown_fold(each) if "fold" in each else shown_step(each, linked=console.board.live)
-        for each in seen["steps"]
+        shown_fold(each) if "fold" in each else shown_step(each, linked=linked) for each in seen["steps"]
     ]
     commands = (known or {}).get("commands", ())
     seen["steps"] = [*with_controls(entries, found.steps, commands, newest=before is None)]

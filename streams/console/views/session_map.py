@@ -18,10 +18,11 @@ from streams.core.errors import ConfigurationError
 _GROUPS = {By.AGENT: "agent", By.AGENT_TYPE: "type", By.TASK_TYPE: "task", By.CLUSTER: "cluster"}
 
 
-def routes(console: Console) -> Sequence[web.RouteDef]:
+def routes(whole: Console) -> Sequence[web.RouteDef]:
     """Return the routes of the map and of one cell of it."""
 
     async def show(request: web.Request) -> web.Response:
+        console = whole.seen_by(request["who"])
         board, query, now, problem = board_of(console), request.query, console.clock(), ""
         try:
             asked = MapQuery.parse(query)
@@ -37,6 +38,7 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
         return console.answer(request, "map.html.j2", "map", content)
 
     async def show_cell(request: web.Request) -> web.Response:
+        console = whole.seen_by(request["who"])
         board, now = board_of(console), console.clock()
         chosen = _chosen(board, MapQuery.parse(request.query), request.query, now)
         return console.answer(request, "map_cell.html.j2", "map", {"cell": chosen})
@@ -65,16 +67,16 @@ def _content(board: LiveBoard, asked: MapQuery, query: Mapping[str, str], now: i
     form = query.get("as") if query.get("as") in ("table", "matrix") else "map"
     content = {"by": str(asked.by), "state": asked.state, "form": form, "as_of": now}
     if form == "matrix":
-        return {**content, "matrix": matrix(board.model.attention(now).values(), now)}
-    seating = board.session_map.settled(board.model, asked.by)
-    return {**content, **picture(board.model, seating, now), "lag": board.facts(now).lag}
+        return {**content, "matrix": matrix(board.seen.attention(now).values(), now)}
+    seating = board.session_map.settled(board.seen, asked.by)
+    return {**content, **picture(board.seen, seating, now), "lag": board.facts(now).lag}
 
 
 def _chosen(board: LiveBoard, asked: MapQuery, query: Mapping[str, str], now: int) -> dict[str, Any] | None:
     """Return what the card says: of the session with an ``id``, or of who stands ``at`` a seat."""
-    seating = board.session_map.settled(board.model, asked.by)
+    seating = board.session_map.settled(board.seen, asked.by)
     session_id = query.get("id") or _standing(seat_of(query.get("at", "")), board, asked)
-    return None if not session_id else cell(board.model, seating, session_id, now)
+    return None if not session_id else cell(board.seen, seating, session_id, now)
 
 
 def _standing(seat: Seat | None, board: LiveBoard, asked: MapQuery) -> str | None:

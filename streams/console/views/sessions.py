@@ -19,7 +19,7 @@ from streams.core.errors import ConfigurationError
 async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> PageView:
     """Return the part of the list that changes."""
     asked = _asked(console, query, who)
-    found = console.redaction.applied(console.board.sessions(asked, now), who.role)
+    found = console.redaction.applied(console.board.sessions(asked, now), who.reads_as)
     pages = console.pages
     rows = {
         row_key(row["session_id"]): pages.fragment("session_row.html.j2", "session_row", row, None)
@@ -31,14 +31,15 @@ async def live(console: Console, query: Mapping[str, str], who: Identity, now: i
 
 def _asked(console: Console, query: Mapping[str, str], who: Identity) -> dict[str, str]:
     """Return a query that looks in goals too, unless whoever asks may not read them whole."""
-    is_hidden = console.redaction.hides(who.role) or console.redaction.patterns
+    is_hidden = console.redaction.hides(who.reads_as) or console.redaction.patterns
     return {**query, SEARCHES_GOALS: "" if is_hidden else "1"}
 
 
-def routes(console: Console) -> Sequence[web.RouteDef]:
+def routes(whole: Console) -> Sequence[web.RouteDef]:
     """Return the routes of the list."""
 
     async def show(request: web.Request) -> web.Response:
+        console = whole.seen_by(request["who"])
         now, problem = console.clock(), ""
         try:
             found = console.board.sessions(_asked(console, request.query, request["who"]), now)

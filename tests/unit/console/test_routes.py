@@ -10,7 +10,7 @@ from streams.console.auth.middleware import ACTS, READS, need_of
 from streams.console.composition import console_on
 from streams.console.file_board import FileBoard
 from streams.core.detectors.settings import DetectionSettings
-from tests.unit.console.auth.door_server import ANA, Asking, settings
+from tests.unit.console.auth.door_server import ACTIONS, ANA, OPEN, PAGES, Asking, settings
 
 #: What does not follow from the method alone. A route that is new here lets more people in: think twice.
 LISTED = {
@@ -39,7 +39,21 @@ def test_who_reads_is_a_viewer_and_who_acts_an_operator(tmp_path: Path) -> None:
         if (method, path) in LISTED:
             assert need.role is LISTED[method, path], path
         else:
-            assert need == (READS if method == "GET" else ACTS), path
+            assert need._replace(team=False) == (READS if method == "GET" else ACTS), path
+
+
+def test_people_with_some_agents_get_few_routes() -> None:
+    everything = {
+        *((method, path) for method in ("GET", "POST") for path in (*PAGES, *ACTIONS, *OPEN, "/nowhere")),
+        ("POST", "/live/views"),
+        ("POST", "/logout"),
+    }
+    reads = ("/", "/alerts", "/sessions", "/session", "/map", "/licenses", "/live")
+    acts = ("/actions/commands", "/actions/triage", "/live/views", "/logout")
+    assert {route for route in everything if need_of(*route).team} == {
+        *(("GET", path) for path in reads),
+        *(("POST", path) for path in acts),
+    }
 
 
 async def test_a_login_leads_to_the_first_page(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from multidict import CIMultiDict
 
 from streams.console.auth.identity import Role, through
-from streams.console.auth.policy import AccessPolicy
+from streams.console.auth.policy import AccessPolicy, GroupGrant
 from tests.unit.console.auth.door_server import ANA, PROXY_SECRET, Server, running, settings
 
 PROXY, NEIGHBOUR = "127.0.0.1", "127.0.0.2"
@@ -108,7 +108,7 @@ async def test_without_tls_a_browser_may_say_from_which_page_a_form_came(behind:
 def policy(**given: object) -> AccessPolicy:
     defaults = {
         "trusted": (ip_network("10.0.0.0/8"), ip_network("fd00::/8")),
-        "operator_groups": frozenset({"ops"}),
+        "operator_groups": (GroupGrant("ops"),),
     }
     return AccessPolicy(**{**defaults, **given})  # type: ignore[arg-type]
 
@@ -158,7 +158,7 @@ def test_a_group_counts_as_it_is_written(groups: str, role: Role) -> None:
 
 def test_without_operator_groups_everyone_is_a_viewer() -> None:
     headers = CIMultiDict({"X-Forwarded-User": "ana", "X-Forwarded-Groups": ""})
-    named = through(policy(operator_groups=frozenset()), "10.0.0.1", headers).identity
+    named = through(policy(operator_groups=()), "10.0.0.1", headers).identity
     assert named is not None
     assert (named.role, named.may_act) == (Role.VIEWER, False)
 

@@ -22,6 +22,7 @@ REFUSALS = [
     refusal.no_group("ana"),
     refusal.wrong_agent_token(),
     refusal.wrong_role("viewer", "operator"),
+    refusal.wrong_team(("checkout-*",)),
     refusal.read_only(),
     refusal.too_many("5 logins", 60),
     refusal.too_large(),
