@@ -4,7 +4,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks console demo test test-home test-debian test-pythons test-kafka test-brokers test-hostile test-faults test-sources test-gateway test-guard test-programs test-registry test-browser test-openid test-notify test-compose test-kubernetes test-native test-release audit wheel-native man dist sign docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
+.PHONY: help setup hooks console demo test test-home test-debian test-pythons test-kafka test-brokers test-hostile test-faults test-sources test-gateway test-guard test-programs test-registry test-browser test-openid test-notify test-compose test-kubernetes test-cluster test-native test-release audit wheel-native man dist sign docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -103,6 +103,11 @@ test-compose: $(VENV)/.installed-deploy ## build the image and start docker-comp
 test-kubernetes: $(VENV)/.installed-deploy ## check the manifests with Kustomize and Helm, which Go builds once: minutes
 	$(BIN)/python -m tests.kubernetes.tools
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 0 -m kubernetes tests/kubernetes $(ARGS)
+
+test-cluster: $(VENV)/.installed-deploy ## apply the manifests and the chart to a real API server, which Go builds once: five minutes
+	$(BIN)/python -m tests.kubernetes.tools
+	$(BIN)/python -m tests.kubernetes.cluster
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 0 -m cluster tests/kubernetes/test_cluster.py $(ARGS)
 
 test-native: setup ## check the native core: format, lints, tests, licences, and the conformance suite without it
 	cd native && $(CARGO) fmt --check
