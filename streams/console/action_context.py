@@ -11,16 +11,17 @@ from typing import Any, Final, Protocol
 
 import orjson
 from aiohttp import web
+from eddy_client.protocol import Scope
 
 from streams.console.auth import Identity
 from streams.console.auth.exchange import own_path
-from streams.console.command_form import Form, LabelFacts, Who, form_of
+from streams.console.command_form import Form, LabelFacts, Who, form_of, one
 from streams.console.console import Console, wants_json
 from streams.console.read_model.control import Hold
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.triage import NOT_A_LOOP, EpisodeSeen, subject_of
 from streams.control.audit import uuid7
-from streams.control.command import Command, Issuer, IssuerKind
+from streams.control.command import Issuer, IssuerKind
 from streams.control.publisher import CommandPublisher, Place
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
@@ -34,6 +35,9 @@ class SessionQueries(Protocol):
 
     def facts(self, subject: str) -> LabelFacts:
         """Return what is known of an episode, or of session/ and a session."""
+
+    def agent_of(self, session_id: str) -> str | None:
+        """Return the agent that spoke last in a session; None if it is not known."""
 
     def is_called_wrong(self, subject: str) -> bool:
         """Tell whether somebody has said of an episode that it is not a loop."""
@@ -66,10 +70,14 @@ class ModelKnown:
         episode = self.model.episode(subject)
         session_id = subject.removeprefix(subject_of("")) if episode is None else episode.session_id
         if episode is None:
-            case = self.model.cases.get(session_id)
-            return LabelFacts(session_id, None if case is None else case.session.agent_id)
+            return LabelFacts(session_id, self.agent_of(session_id))
         tools = dict.fromkeys(each for each in orjson.loads(episode.tools) if each)
         return LabelFacts(session_id, episode.agent_id, episode.rule, episode.level, tuple(tools))
+
+    def agent_of(self, session_id: str) -> str | None:
+        """Return the agent that spoke last in a session; None if it is not known."""
+        case = self.model.cases.get(session_id)
+        return None if case is None else case.session.agent_id
 
     def is_called_wrong(self, subject: str) -> bool:
         """Tell whether somebody has said of an episode that it is not a loop."""
@@ -123,11 +131,12 @@ class ActionContext:
         issuer = Issuer(kind=IssuerKind.OPERATOR, name=who.name, role=who.role, via=who.via)
         return Who(issuer=issuer, now=now, new_id=lambda: uuid7(now, self.chance(_CHANCE_BYTES)))
 
-    def agent_of(self, command: Command) -> str | None:
-        """Return the agent that a command reaches; None if it is not known, or for every agent."""
-        if command.session_id is None:
-            return command.agent_id
-        return self.known.facts(subject_of(command.session_id)).agent_id
+    def reached(self, form: Form) -> list[str | None]:
+        """Return the agents that a form's commands reach; None for one that is not known, and for all."""
+        scope = one(form, "scope") or Scope.SESSION
+        if scope == Scope.SESSION:
+            return [self.known.agent_of(session_id) for session_id in form.get("session_ids", ())]
+        return [one(form, "agent_id") if scope == Scope.AGENT else None]
 
     async def visible(self, topic: Topic, places: Iterable[Place]) -> bool:
         """Tell whether the console's own fold has all of it, after a short wait."""

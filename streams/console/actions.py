@@ -24,9 +24,10 @@ def routes(console: Console, context: ActionContext) -> Sequence[web.RouteDef]:
 
     async def command(request: web.Request) -> web.Response:
         form, who = await form_sent(request), context.who(request, console.clock())
-        commands = commands_of(form, who, context.known.live)
-        if refused := console.access.outside(request, map(context.agent_of, commands)):
+        # Before the form is looked at: what is wrong with it says how many sessions an agent has.
+        if refused := console.access.outside(request, context.reached(form)):
             return await console.access.refuse(request, refused)
+        commands = commands_of(form, who, context.known.live)
         if refused := console.access.commands(len(commands)):
             return await console.access.refuse(request, refused)
         record = audit_of(commands, who.new_id())
@@ -50,7 +51,8 @@ def routes(console: Console, context: ActionContext) -> Sequence[web.RouteDef]:
     async def triage(request: web.Request) -> web.Response:
         form, who = await form_sent(request), context.who(request, console.clock())
         records = triage_of(form, who, context.known.seen)
-        agents = (context.known.facts(each.target or "").agent_id for each in records)
+        sessions = (context.known.facts(each.target or "").session_id for each in records)
+        agents = map(context.known.agent_of, sessions)
         if refused := console.access.outside(request, agents):
             return await console.access.refuse(request, refused)
         do, count = orjson.loads(records[0].request or "{}")["do"], len(records)

@@ -87,9 +87,6 @@ class Board(Protocol):
 
         Args:
             agents: Patterns of the agents.
-
-        Raises:
-            ConfigurationError: it cannot be limited.
         """
 
     @property

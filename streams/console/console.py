@@ -78,12 +78,8 @@ class Console:
     judging: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def seen_by(self, who: Identity) -> Console:
-        """Return what somebody sees: everything, or the screens and sessions of their agents.
-
-        Raises:
-            ConfigurationError: the console shows files, and they are limited to some agents.
-        """
-        if who.sees is None:
+        """Return what somebody sees: everything, or the screens and sessions of their agents."""
+        if who.sees is None or self.agents is not None:
             return self
         found = self.teams.get(who.sees)
         if found is None:
@@ -123,7 +119,7 @@ class Console:
     def page(self, request: web.Request, template: str, screen: str, content: Mapping[str, Any]) -> str:
         """Return a page. The arguments are those of `answer`."""
         who: Identity = request["who"]
-        frame = {"shell": self.shell(request, screen), "now": self.clock()}
+        frame = {"shell": self.seen_by(who).shell(request, screen), "now": self.clock()}
         return self.pages.render(template, {**self.redaction.applied(content, who.reads_as), **frame})
 
     def remember(self, key: object, version: object, view: PageView) -> None:
@@ -157,8 +153,9 @@ class Console:
             "who": who.name,
             "role": who.role,
             "role_means": _ROLES[who.role],
-            "can_log_out": who.via == "cookie",
+            "can_log_out": who.via in ("cookie", "openid"),
             "may_act": self.board.live and who.may_act and (who.stops is None or screen in of_teams),
+            "sees_all": self.agents is None,
             "may_hold": self.board.live and who.may_act and who.stops is None,
             "acts_on": who.acts_on,
             "acts_on_all": who.may_act and who.stops in (None, who.sees),

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import orjson
 
+from streams.console.auth.identity import is_of
 from streams.console.board import Facts, FollowerReadings, Steps
 from streams.console.inbox.session_list import SEARCHES_GOALS, said_of
 from streams.console.session_facts import LoopCourse, session_facts
@@ -68,14 +69,14 @@ class FileBoard:
         self._rejected = 0
 
     def within(self, agents: tuple[str, ...]) -> FileBoard:
-        """Refuse people who are limited to some agents.
-
-        Raises:
-            ConfigurationError: always, since files are shown whole.
-        """
-        raise ConfigurationError(
-            f"This console shows files, which are shown whole, and you are limited to {', '.join(agents)}."
-        )
+        """Return what people see who are limited to some agents."""
+        board = FileBoard(self._names, self._recommended, self.settings)
+        board._sessions = {
+            session_id: session
+            for session_id, session in self._sessions.items()
+            if is_of(agents, session.newest.record["identity"]["agent_id"])
+        }
+        return board
 
     def add(self, judgement: Judgement) -> None:
         """Take in what became of a record."""

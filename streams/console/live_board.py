@@ -108,6 +108,11 @@ class LiveBoard:
             self.model, self.feed, self._timeline, self.job, self.cluster, self._currency, agents=agents
         )
 
+    @property
+    def shows_all(self) -> bool:
+        """Whether it shows the sessions of all agents."""
+        return self._agents is None
+
     def _shows(self, session_id: str) -> bool:
         return self._agents is None or self.seen.find(session_id) is not None
 
@@ -135,7 +140,9 @@ class LiveBoard:
                 "until": hold.until,
                 "by": hold.by,
                 "why": hold.why,
-                "obeyed": f"{hold.holding} of {hold.guards} guards hold.",
+                "obeyed": f"{hold.holding} of {hold.guards} guards hold."
+                if self._agents is None or hold.agent_id is not None
+                else "",
             }
             for hold in self.seen.holds_in_force(now)
         )
@@ -216,9 +223,8 @@ class LiveBoard:
         if asked.level or asked.node or asked.after:
             return [], False
         before = now - self.seen.live_ms
-        # Or those of others could fill the list.
-        agent = asked.agent or (self._agents[0] if self._agents and len(self._agents) == 1 else "")
-        rest, values = search(words, agent, asked.trace, before, _MOST_OLDER, in_goals=asked.in_goals)
+        agents = [each for each in ((asked.agent,) if asked.agent else (), self._agents or ()) if each]
+        rest, values = search(words, agents, asked.trace, before, _MOST_OLDER, in_goals=asked.in_goals)
         rows = await self.archived(SESSION, rest, values)
         older = [
             older_row(row)
@@ -265,7 +271,7 @@ class LiveBoard:
 
     def _triage(self, session_id: str, now: int) -> dict[str, Any]:
         """Return what operators decided, and the name of that for a triage action."""
-        about = self.seen.attention(now).get(session_id)
+        about = self.seen.about(session_id, now)
         if about is None:
             return {
                 "subject": subject_of(session_id),

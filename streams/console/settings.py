@@ -80,7 +80,9 @@ class ConsoleSettings(CommandSettings):
     console_proxy_user_header: str = Field("X-Forwarded-User", description="Who the user is.")
     console_proxy_groups_header: str = Field("X-Forwarded-Groups", description="Their groups.")
     console_url: str = Field(
-        "", description="Where browsers find the console, such as https://eddy.example, for OpenID Connect."
+        "",
+        pattern=r"^(https?://([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*/?)?$",
+        description="Where browsers find the console, such as https://eddy.example, for OpenID Connect.",
     )
     console_openid_issuer: str | None = Field(
         None, description="OpenID provider that people log in at, as it names itself. Needs the extra openid."

@@ -1,7 +1,7 @@
 """The API server of Kubernetes with its database, and kubectl, built from the proxy of Go modules.
 
-`python -m tests.kubernetes.cluster` builds them: five minutes of a CPU, once. No node, so no pod runs; what is
-stored was checked, completed, and admitted or refused by the real server.
+`python -m tests.kubernetes.cluster` builds them: five minutes of a CPU, once. No pod runs, since there is no
+node; what is stored was checked, completed, and admitted or refused by the real server.
 """
 
 from __future__ import annotations

@@ -153,14 +153,20 @@ def restored(archive: RowStore, now: int, live_minutes: int, live_max: int) -> I
 
 
 def search(
-    words: Sequence[str], agent: str, trace: str, before: int, most: int, *, in_goals: bool
+    words: Sequence[str],
+    agents: Sequence[Sequence[str]],
+    trace: str,
+    before: int,
+    most: int,
+    *,
+    in_goals: bool,
 ) -> tuple[str, list[Value]]:
     """Return what selects sessions that no list in memory has any more, newest first.
 
     Args:
         words: Each has to be in the id, the agent, the trace, the task or the goal; beyond ASCII as it is
             written there.
-        agent: Pattern of the agent, such as ``coder-*``; empty for any.
+        agents: Patterns of the agent, such as ``coder-*``, of which one of each group has to fit.
         trace: Id of the trace, empty for any.
         before: When they were seen last, ms since 1970, at most.
         most: Number of sessions to return at most.
@@ -172,8 +178,10 @@ def search(
     for word in words:
         tests.append(f"({has_word})")
         values += [word.lower()] * len(names)
-    for test, wanted in (('"agent_id" GLOB ?', agent), ('"trace_id" = ?', trace)):
-        if wanted:
-            tests.append(test)
-            values.append(wanted)
+    for patterns in agents:
+        tests.append("(" + " OR ".join(['"agent_id" GLOB ?'] * len(patterns)) + ")")
+        values += [each.replace("[!", "[^") for each in patterns]  # as SQLite writes it
+    if trace:
+        tests.append('"trace_id" = ?')
+        values.append(trace)
     return f'WHERE {" AND ".join(tests)} ORDER BY "last_ts" DESC LIMIT {most}', values

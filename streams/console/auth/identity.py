@@ -50,7 +50,8 @@ class Identity(NamedTuple):
     Attributes:
         name: for people and for the audit.
         role: what they may do.
-        via: `cookie` after a login, `proxy` if a trusted proxy names them, `token` for an agent.
+        via: `cookie` after a login with a token or a link, `openid` after one at a provider, `proxy` if a
+            trusted proxy names them, `token` for an agent.
         may_act: whether the buttons work: for operators, unless the console is read-only.
         binding: what their CSRF token is bound to: the login, or the name the proxy gives. Not shown.
         sees: agents whose sessions they may look at.

@@ -147,7 +147,7 @@ class Logins:
             raise ProviderError(
                 f"You are in {len(groups)} groups that the console's settings name: too many for a cookie."
             )
-        return self._identity(login, rights)._replace(via="openid"), value
+        return self._identity(login, rights), value
 
     def who(self, cookie: str | None, now: int) -> Identity | None:
         """Return who has a cookie; None if it is not one, has ended, or its token counts no more."""
@@ -182,7 +182,8 @@ class Logins:
         return None
 
     def _identity(self, login: Login, rights: Rights) -> Identity:
-        return identity_of(self._policy, login.name, rights, "cookie", binding=f"login {login.session}")
+        via = "openid" if login.mark == self._provider else "cookie"
+        return identity_of(self._policy, login.name, rights, via, binding=f"login {login.session}")
 
 
 def _rights(person: Person) -> Rights:

@@ -259,6 +259,15 @@ class Access:
             address=settings.console_url,
             read_only=settings.console_read_only,
         ).checked()
+        if (
+            policy.trusted
+            and not policy.viewer_groups
+            and any(each.agents for each in policy.operator_groups)
+        ):
+            log.warning(
+                "EDDY_CONSOLE_OPERATOR_GROUPS limits groups to agents, but without "
+                "EDDY_CONSOLE_VIEWER_GROUPS everyone whom the proxy names sees all sessions"
+            )
         people, agents = settings.console_tokens, settings.console_agent_tokens
         return cls(
             policy,

@@ -147,10 +147,20 @@ def is_address(value: str, *, in_the_clear: bool) -> bool:
     )
 
 
-def claimed_by(claims: Mapping[str, Any], groups_claim: str) -> Claimed:
+def claimed_by(
+    claims: Mapping[str, Any], groups_claim: str, more: Mapping[str, Any] | None = None
+) -> Claimed:
     """Return whom checked claims name.
 
     An address that the provider has not verified is no name: whoever has an account could type another's.
+
+    Args:
+        claims: What the token says.
+        groups_claim: Claim that names the groups.
+        more: What userinfo says of the same person, for what the token leaves out.
+
+    Raises:
+        ProviderError: nobody is named.
 
     >>> claimed_by(
     ...     {"sub": "7", "email": "ana@x.example", "email_verified": True, "groups": ["sre"]}, "groups"
@@ -159,18 +169,25 @@ def claimed_by(claims: Mapping[str, Any], groups_claim: str) -> Claimed:
     >>> claimed_by({"sub": "7", "email": "ana@x.example", "realm": {"roles": "sre"}}, "realm.roles").name
     '7'
     """
-    subject = str(claims["sub"])
+    subject = claims.get("sub")
+    if not isinstance(subject, str) or not subject.strip():
+        raise ProviderError("Its token names nobody.")
+    groups = claim_at(claims, groups_claim)
+    if groups is None:
+        groups = claim_at(more or {}, groups_claim)
+    name = name_in(claims) or name_in(more or {}) or subject.strip()
+    return Claimed(
+        printable(name, _LONGEST_NAME), printable(subject, _LONGEST_NAME), frozenset(_groups(groups))
+    )
+
+
+def name_in(claims: Mapping[str, Any]) -> str:
+    """Return the name that some claims give a person; nothing if they give none that people can read."""
     names = (
         claims.get("email") if claims.get("email_verified") is True else None,
         claims.get("preferred_username"),
-        subject,
     )
-    name = next(each for each in names if isinstance(each, str) and each.strip())
-    return Claimed(
-        printable(name.strip(), _LONGEST_NAME),
-        printable(subject, _LONGEST_NAME),
-        frozenset(_groups(claim_at(claims, groups_claim))),
-    )
+    return next((each.strip() for each in names if isinstance(each, str) and each.strip()), "")
 
 
 def _groups(value: object) -> Iterator[str]:

@@ -22,8 +22,11 @@ from streams.console.auth.refusal import AuthRefusal
 
 log = logging.getLogger(__name__)
 
-_MOST_BEGUN: Final = 5
+_MOST_BEGUN: Final = 4
 """Logins that a browser may have begun and not finished. A request holds few cookies."""
+
+_LONGEST_PATH: Final = 300
+"""A longer one is left for the first page, since a cookie has it."""
 
 _LONGEST: Final = 8_192
 """No provider has a longer code."""
@@ -75,6 +78,8 @@ class OpenIdLogin:
         self._provider = provider
         self._logins = logins
         self._key = key
+        #: Logins that were finished here, and when they would have become too old: a code is redeemed once.
+        self._finished: dict[str, int] = {}
 
     def routes(self) -> Sequence[web.RouteDef]:
         """Return the routes."""
@@ -85,13 +90,12 @@ class OpenIdLogin:
         ]
 
     async def _begin(self, request: web.Request) -> web.Response:
-        if refused := self._access.limited(OPENID, place_of(peer_of(request))):
-            return await self._access.refuse(request, refused)
+        path = own_path(request.query.get("next", "/"))
         flow = LoginFlow(
             state=secrets.token_urlsafe(24),
             nonce=secrets.token_urlsafe(24),
             verifier=secrets.token_urlsafe(48),
-            continue_at=own_path(request.query.get("next", "/")),
+            continue_at=path if len(path) <= _LONGEST_PATH else "/",
             until=self._access.now() + FLOW_MS,
         )
         try:
@@ -99,8 +103,7 @@ class OpenIdLogin:
         except ProviderError as error:
             return await self._failed(request, error)
         answer = _see(url)
-        begun = [name for name in request.cookies if name.startswith(self._flow_cookie(request, ""))]
-        for name in begun if len(begun) >= _MOST_BEGUN else ():
+        for name in self._too_old(request):
             answer.del_cookie(name, **kept(self._access, request, "Lax"))
         answer.set_cookie(
             self._flow_cookie(request, flow.state),
@@ -113,11 +116,15 @@ class OpenIdLogin:
     async def _end(self, request: web.Request) -> web.Response:
         told = {name: value[:_LONGEST] for name, value in request.query.items()}
         name = self._flow_cookie(request, told.get("state", ""))
-        flow = opened_flow(request.cookies.get(name, ""), self._key, self._access.now())
-        if flow is None or not secrets.compare_digest(flow.state.encode(), told.get("state", "").encode()):
+        now = self._access.now()
+        flow = opened_flow(request.cookies.get(name, ""), self._key, now)
+        if flow is None or flow.state != told.get("state") or flow.state in self._finished:
             return await self._access.refuse(request, refusal.wrong_flow())
+        if refused := self._access.limited(OPENID, place_of(peer_of(request))):
+            return await self._access.refuse(request, refused)
+        self._finished = {state: until for state, until in self._finished.items() if until > now}
+        self._finished[flow.state] = flow.until
         answer = await self._ended(request, flow, told)
-        # A code is redeemed once, and so is what it was asked for with.
         answer.del_cookie(name, **kept(self._access, request, "Lax"))
         return answer
 
@@ -143,8 +150,6 @@ class OpenIdLogin:
         return answer
 
     async def _leave(self, request: web.Request) -> web.Response:
-        if refused := self._access.limited(OPENID, place_of(peer_of(request))):
-            return await self._access.refuse(request, refused)
         back_to = f"{self._provider.registration.address}/login"
         try:
             url = await self._provider.logout_url(back_to)
@@ -155,6 +160,15 @@ class OpenIdLogin:
     async def _failed(self, request: web.Request, error: ProviderError) -> web.Response:
         log.warning("A login by the OpenID provider failed: %s", error)
         return await self._access.refuse(request, refusal.provider_failed(str(error)))
+
+    def _too_old(self, request: web.Request) -> list[str]:
+        """Return the cookies of logins that were begun first, if the browser has begun too many."""
+        now, begun = self._access.now(), list[tuple[int, str]]()
+        for name, value in request.cookies.items():
+            if name.startswith(self._flow_cookie(request, "")):
+                flow = opened_flow(value, self._key, now)
+                begun.append((flow.until if flow is not None else 0, name))
+        return [name for _, name in sorted(begun)[: max(0, len(begun) - _MOST_BEGUN + 1)]]
 
     def _flow_cookie(self, request: web.Request, state: str) -> str:
         """Return the name of the cookie of one login: another one may be begun in another tab."""

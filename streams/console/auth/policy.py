@@ -117,7 +117,9 @@ class AccessPolicy:
         Args:
             host: Value of the header Host.
         """
-        return bool(host) and urlsplit(self.address).netloc.lower() == host.lower()
+        parts = urlsplit(self.address)
+        port = ":443" if parts.scheme == "https" else ":80"
+        return bool(host) and parts.netloc.lower().removesuffix(port) == host.lower().removesuffix(port)
 
     def is_secure(self, host: str) -> bool:
         """Tell whether browsers speak TLS where they ask for the console by a name.
@@ -168,7 +170,7 @@ class Rate(NamedTuple):
 
 
 LOGINS: Final = Rate("logins", 5, "5 logins a minute from one address")
-OPENID: Final = Rate("openid", 60, "60 visits to the login provider a minute from one address")
+OPENID: Final = Rate("openid", 300, "300 logins at the provider a minute from one address")
 ACTIONS: Final = Rate("actions", 30, "30 actions a minute for each user")
 COMMANDS: Final = Rate("commands", 300, "300 commands a minute from one console")
 WHAT_IF: Final = Rate("what-if", 12_000, "12,000 records judged again in a minute for each user")

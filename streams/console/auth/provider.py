@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from base64 import urlsafe_b64decode
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote_plus, urlencode, urlsplit
 
 import aiohttp
 import orjson
@@ -20,8 +22,9 @@ from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
-from joserfc.errors import InvalidKeyIdError, JoseError
-from joserfc.jwk import KeySet
+from joserfc.errors import BadSignatureError, InvalidKeyIdError, JoseError
+from joserfc.jwk import ECKey, GuestProtocol, OKPKey, RSAKey
+from joserfc.jws import JWSRegistry
 
 from streams.console.auth.openid import (
     Claimed,
@@ -32,6 +35,7 @@ from streams.console.auth.openid import (
     claimed_by,
     endpoints_of,
     is_address,
+    name_in,
     short,
 )
 from streams.console.settings import ConsoleSettings
@@ -41,6 +45,12 @@ log = logging.getLogger(__name__)
 
 _SIGNED_BY: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Signatures that only the provider can make: never ``none``, nor one whose key is the client's secret."""
+
+_KIND_OF: Final = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
+_OF_KEY: Final = ("kty", "kid", "n", "e", "crv", "x", "y")
+_SHORTEST_RSA: Final = 2_048
+
+SigningKeys = tuple[RSAKey | ECKey | OKPKey, ...]
 
 _MOST_BYTES: Final = 1 << 20
 _TIMEOUT_S: Final = 10.0
@@ -204,12 +214,14 @@ class OpenIdProvider:
         if not isinstance(token, str) or not isinstance(access_token, str):
             raise ProviderError("It gave no token for the code.")
         claims = self._checked(await self._decoded(token), nonce, access_token, now_ms)
-        if claim_at(claims, known.groups_claim) is None and endpoints.userinfo is not None:
+        more: Mapping[str, Any] = {}
+        if endpoints.userinfo is not None and (
+            claim_at(claims, known.groups_claim) is None or not name_in(claims)
+        ):
             more = await self._asked("GET", endpoints.userinfo, {"Authorization": f"Bearer {access_token}"})
-            if more.get("sub") != claims["sub"]:
+            if more.get("sub") != claims.get("sub"):
                 raise ProviderError("It told of another person than of the one who logged in.")
-            claims = {**more, **claims}
-        return claimed_by(claims, known.groups_claim)
+        return claimed_by(claims, known.groups_claim, more)
 
     async def endpoints(self) -> Endpoints:
         """Return what the provider says of itself.
@@ -223,12 +235,12 @@ class OpenIdProvider:
         address = self.registration.issuer.removesuffix("/") + "/.well-known/openid-configuration"
         return endpoints_of(await self._asked("GET", address), self.registration)
 
-    async def _told_keys(self) -> KeySet:
+    async def _told_keys(self) -> SigningKeys:
         told = await self._asked("GET", (await self.endpoints()).keys)
-        try:
-            return KeySet.import_key_set({"keys": [each for each in told["keys"] if _is_usable(each)]})
-        except (JoseError, KeyError, TypeError, ValueError) as error:
-            raise ProviderError("Its keys cannot be read.") from error
+        named = told.get("keys")
+        if not isinstance(named, list):
+            raise ProviderError("Its keys cannot be read.")
+        return tuple(key for key in map(_key, named) if key is not None)
 
     async def _redeemed(self, endpoints: Endpoints, code: str, verifier: str) -> Mapping[str, Any]:
         known = self.registration
@@ -238,7 +250,11 @@ class OpenIdProvider:
             "redirect_uri": known.redirect_uri,
             "code_verifier": verifier,
         }
-        client = ClientAuth(known.client_id, known.secret, endpoints.auth_method)
+        # RFC 6749, section 2.3.1: in a header both are encoded as in a form.
+        name, secret = known.client_id, known.secret
+        if endpoints.auth_method == "client_secret_basic":
+            name, secret = quote_plus(name), quote_plus(secret or "")
+        client = ClientAuth(name, secret, endpoints.auth_method)
         plain = {"Content-Type": "application/x-www-form-urlencoded"}
         uri, headers, body = client.prepare("POST", endpoints.token, plain, urlencode(form))
         return await self._asked("POST", uri, headers, body)
@@ -247,13 +263,13 @@ class OpenIdProvider:
         keys = await self._keys.get()
         try:
             return _verified(token, keys)
-        except InvalidKeyIdError:
+        except (InvalidKeyIdError, BadSignatureError):
             # It has changed its keys since, or the token is not of it.
             newer = await self._keys.get(unlike=keys)
         try:
             return _verified(token, newer)
-        except InvalidKeyIdError:
-            raise ProviderError("Its token is signed with a key that it does not name.") from None
+        except (InvalidKeyIdError, BadSignatureError):
+            raise ProviderError("Its token is signed with no key that it names.") from None
 
     def _checked(self, token: jwt.Token, nonce: str, access_token: str, now_ms: int) -> Mapping[str, Any]:
         known = self.registration
@@ -272,8 +288,6 @@ class OpenIdProvider:
             raise ProviderError(f"Its token is not for this login: {short(str(error))}.") from error
         except (TypeError, ValueError, AttributeError) as error:
             raise ProviderError("Its token has claims of a wrong type.") from error
-        if not isinstance(claims.get("sub"), str):
-            raise ProviderError("Its token names nobody.")
         checked: Mapping[str, Any] = claims
         return checked
 
@@ -285,7 +299,10 @@ class OpenIdProvider:
         timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
         try:
             async with (
-                aiohttp.ClientSession(timeout=timeout, trust_env=True, auto_decompress=False) as session,
+                # A proxy is for what is encrypted; what goes to this machine in the clear stays here.
+                aiohttp.ClientSession(
+                    timeout=timeout, trust_env=url.startswith("https:"), auto_decompress=False
+                ) as session,
                 session.request(
                     method, url, headers={**accept, **(headers or {})}, data=body, allow_redirects=False
                 ) as answer,
@@ -317,18 +334,60 @@ async def _bounded(answer: aiohttp.ClientResponse) -> bytes:
     return bytes(found)
 
 
-def _verified(token: str, keys: KeySet) -> jwt.Token:
+def _verified(token: str, keys: SigningKeys) -> jwt.Token:
+    """Return what a token says.
+
+    Raises:
+        InvalidKeyIdError: no key fits.
+        BadSignatureError: the key that fits has not signed it.
+        ProviderError: it is no token, or one that may not be believed.
+    """
+    registry = JWSRegistry(algorithms=list(_SIGNED_BY), strict_check_header=False)
+    registry.max_header_length = registry.max_payload_length = _MOST_BYTES
     try:
-        return jwt.decode(token, keys, algorithms=_SIGNED_BY)
-    except InvalidKeyIdError:
+        return jwt.decode(token, partial(_fitting, keys), registry=registry)
+    except (InvalidKeyIdError, BadSignatureError):
         raise
-    except (JoseError, ValueError, TypeError) as error:
+    except (JoseError, ValueError, TypeError, RecursionError) as error:
         raise ProviderError(f"Its token cannot be believed ({type(error).__name__}).") from error
 
 
-def _is_usable(key: object) -> bool:
-    """Tell whether a key may verify signatures: public, of a known kind, and not for encryption."""
-    return isinstance(key, dict) and key.get("kty") in ("RSA", "EC", "OKP") and key.get("use", "sig") == "sig"
+def _fitting(keys: SigningKeys, token: GuestProtocol) -> RSAKey | ECKey | OKPKey:
+    """Return the key that a token says it is signed with; of a provider that names but one, that one."""
+    header = token.headers()
+    kind = _KIND_OF.get(str(header.get("alg"))[:2])
+    of_kind = [key for key in keys if key.key_type == kind]
+    found = of_kind if "kid" not in header else [key for key in of_kind if key.kid == header["kid"]]
+    if not found or ("kid" not in header and len(found) > 1):
+        raise InvalidKeyIdError
+    return found[0]
+
+
+def _key(named: object) -> RSAKey | ECKey | OKPKey | None:
+    """Return a key that may verify signatures; None of another one, which is passed over (RFC 7517, 5)."""
+    if not isinstance(named, dict) or named.get("use", "sig") != "sig":
+        return None
+    if not isinstance(named.get("kid", ""), str):
+        return None
+    # Neither what else may be done with it nor its certificate matters here.
+    plain = {name: value for name, value in named.items() if name in _OF_KEY}
+    try:
+        match named.get("kty"):
+            case "RSA":
+                return RSAKey.import_key(plain) if _bits(str(plain["n"])) >= _SHORTEST_RSA else None
+            case "EC":
+                return ECKey.import_key(plain)
+            case "OKP":
+                return OKPKey.import_key(plain)
+            case _:
+                return None
+    except (JoseError, ValueError, TypeError, KeyError) as error:
+        log.info("A key of the OpenID provider is passed over: %s", type(error).__name__)
+        return None
+
+
+def _bits(modulus: str) -> int:
+    return int.from_bytes(urlsafe_b64decode(modulus + "==")).bit_length()
 
 
 def _place(url: str) -> str:

@@ -258,6 +258,10 @@ class ReadModel(Memory):
             self._due = min((about.until for about in found.values()), default=FOREVER)
         return found
 
+    def about(self, session_id: str, now: int) -> Attention | None:
+        """Return why a session needs an operator at a moment; None if it does not."""
+        return self.attention(now).get(session_id)
+
     def control(self, session_id: str, now: int) -> ControlState:
         """Return what control means for a session at a moment."""
         case = self.cases.get(session_id)

@@ -33,6 +33,9 @@ class SessionsSeen(Protocol):
     def attention(self, now: int) -> Mapping[str, Attention]:
         """Return what needs an operator at a moment, by session."""
 
+    def about(self, session_id: str, now: int) -> Attention | None:
+        """Return why a session needs an operator at a moment; None if it does not."""
+
     def control(self, session_id: str, now: int) -> ControlState:
         """Return what control means for a session at a moment."""
 
@@ -99,6 +102,11 @@ class TeamSessions:
             for session_id, about in self._whole.attention(now).items()
             if self._of_team(self._whole.cases.get(session_id))
         }
+
+    def about(self, session_id: str, now: int) -> Attention | None:
+        """Return why a session of the team needs an operator at a moment."""
+        case = self._whole.cases.get(session_id)
+        return self._whole.about(session_id, now) if self._of_team(case) else None
 
     def control(self, session_id: str, now: int) -> ControlState:
         """Return what control means for a session at a moment; nothing for one of others."""

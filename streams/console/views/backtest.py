@@ -83,7 +83,7 @@ async def _live(
     found = backtests.kept.get(query.get("id", ""))
     if found is None:
         return None
-    key, version = ("backtest", found.id, who.role, who.may_act), (found.judged, found.ended)
+    key, version = ("backtest", found.id, who.reads_as, who.may_act), (found.judged, found.ended)
     before = console.memo.get(key)
     if before is not None and before[0] == version:
         made = before[1]

@@ -92,7 +92,7 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
 
 async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> PageView:
     """Return the part of the list that changes."""
-    key, version = ("health", tuple(sorted(query.items())), who.role), now // _FRESH_MS
+    key, version = ("health", tuple(sorted(query.items())), who.reads_as), now // _FRESH_MS
     before = console.memo.get(key)
     if before is not None and before[0] == version:
         made = before[1]
@@ -103,7 +103,9 @@ async def live(console: Console, query: Mapping[str, str], who: Identity, now: i
 
 
 async def _rows(console: Console, query: Mapping[str, str], who: Identity, now: int) -> PageView:
-    found = console.redaction.applied(await _page_content(console, HealthQuery.parse(query), now), who.role)
+    found = console.redaction.applied(
+        await _page_content(console, HealthQuery.parse(query), now), who.reads_as
+    )
     pages = console.pages
     rows = {
         row_key(row["name"]): pages.fragment("health_parts.html.j2", "health_row", row, now)

@@ -45,7 +45,7 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
 
 async def live(console: Console, _: Mapping[str, str], who: Identity, now: int) -> PageView:
     """Return the parts of the page that change. Nobody is asked: the newest answers are at hand."""
-    found = console.redaction.applied({**_job(console), **_reading(board_of(console).feed)}, who.role)
+    found = console.redaction.applied({**_job(console), **_reading(board_of(console).feed)}, who.reads_as)
     parts = {
         name: console.pages.fragment("job_parts.html.j2", macro, found, now) for name, macro in _PARTS.items()
     }

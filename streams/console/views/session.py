@@ -99,7 +99,10 @@ def routes(whole: Console) -> Sequence[web.RouteDef]:
                     **toned(evidence(explained, standing.fields)),
                     "rounds": lens(found.steps, folded=False).rounds,
                     "missing": standing.missing,
-                    "partition": found.steps[-1].partition if found.steps else None,
+                    # The pages of records are of all agents.
+                    "partition": found.steps[-1].partition
+                    if found.steps and console.agents is None
+                    else None,
                 }
             case "what-if":
                 refused = console.access.judges(request, min(len(held.steps), MOST_RECORDS))
@@ -147,7 +150,7 @@ async def _live_steps(
             "saved": saved(_course(found, known), console.settings.console_currency),
             **_steps(console, {"lens": query.get("lens", "")}, session_id, found, known, None, None),
         },
-        who.role,
+        who.reads_as,
     )
     folded = bool(content["folded"])
     rows = dict(_row(console, each, session_id, folded=folded) for each in content["lens"]["steps"])

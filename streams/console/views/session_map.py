@@ -49,7 +49,7 @@ def routes(whole: Console) -> Sequence[web.RouteDef]:
 async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> PageView:
     """Return the part of the map that changes: a row for each group, with its cells."""
     asked, pages = MapQuery.parse(query), console.pages
-    found = console.redaction.applied(_content(board_of(console), asked, query, now), who.role)
+    found = console.redaction.applied(_content(board_of(console), asked, query, now), who.reads_as)
     parts = {"lead": pages.fragment("map_parts.html.j2", "map_lead", found), **console.header_parts(now)}
     if found["form"] == "matrix":
         parts["matrix"] = pages.fragment("map_parts.html.j2", "matrix_table", found["matrix"])
@@ -67,7 +67,10 @@ def _content(board: LiveBoard, asked: MapQuery, query: Mapping[str, str], now: i
     form = query.get("as") if query.get("as") in ("table", "matrix") else "map"
     content = {"by": str(asked.by), "state": asked.state, "form": form, "as_of": now}
     if form == "matrix":
-        return {**content, "matrix": matrix(board.seen.attention(now).values(), now)}
+        return {
+            **content,
+            "matrix": {**matrix(board.seen.attention(now).values(), now), "linked": board.shows_all},
+        }
     seating = board.session_map.settled(board.seen, asked.by)
     return {**content, **picture(board.seen, seating, now), "lag": board.facts(now).lag}
 

@@ -13,12 +13,16 @@ from urllib.parse import urlencode
 from aiohttp import web
 from joserfc import jwt
 from joserfc.jwk import RSAKey
+from joserfc.jws import JWSRegistry
+
+_ANY_HEADER = JWSRegistry(algorithms=["RS256"], strict_check_header=False)
+_ANY_HEADER.max_header_length = 1 << 20
 
 CLIENT, CLIENT_SECRET = "eddy", "a secret / of the console"
 
 
-def new_key(name: str) -> RSAKey:
-    return RSAKey.generate_key(2048, {"kid": name, "use": "sig"}, private=True)
+def new_key(name: str | None) -> RSAKey:
+    return RSAKey.generate_key(2048, {"use": "sig", **({} if name is None else {"kid": name})}, private=True)
 
 
 class Provider:
@@ -43,6 +47,8 @@ class Provider:
         self.claims: dict[str, Any] = {}
         self.header: dict[str, Any] = {"alg": "RS256"}
         self.userinfo: dict[str, Any] = {"sub": "7"}
+        #: More keys that it names, as they stand in its document.
+        self.odd_keys: list[Any] = []
         #: By path, an answer in place of the right one.
         self.instead: dict[str, Callable[[], web.StreamResponse]] = {}
         self.held: asyncio.Event | None = None
@@ -68,7 +74,9 @@ class Provider:
         now = self.clock() // 1000
         plain = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": asked["nonce"]}
         claims = {name: value for name, value in {**plain, **self.claims}.items() if value is not None}
-        return jwt.encode({"kid": self.key.kid, **self.header}, claims, self.key, algorithms=["RS256"])
+        header = {"kid": self.key.kid, **self.header}
+        written = {name: value for name, value in header.items() if value is not None}
+        return jwt.encode(written, claims, self.key, registry=_ANY_HEADER)
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.asked.append(request.path)
@@ -81,9 +89,12 @@ class Provider:
             case "/.well-known/openid-configuration":
                 return web.json_response(self.metadata)
             case "/keys":
-                return web.json_response({"keys": [key.as_dict(private=False) for key in self.named]})
+                named = [key.as_dict(private=False) for key in self.named]
+                return web.json_response({"keys": [*self.odd_keys, *named]})
             case "/token":
                 return await self._redeem(request)
+            case "/elsewhere":
+                return web.json_response(self.metadata)
             case "/userinfo" if request.headers.get("Authorization") == "Bearer access":
                 return web.json_response(self.userinfo)
         return web.json_response({"error": "not_found"}, status=404)

@@ -1,11 +1,13 @@
 """Cookies: nothing but what this console sealed is opened."""
 
 import base64
+import hashlib
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from itsdangerous import BadSignature, URLSafeSerializer
 
 from streams.console.auth.cookie import LIFE_MS, Login, csrf_token, is_csrf_token, opened, sealed
 
@@ -52,3 +54,24 @@ def test_one_key_makes_tokens_that_are_good_for_one_use() -> None:
     assert not is_csrf_token(sealed(LOGIN, KEY), "5f", KEY, 0)
     assert not is_csrf_token(token, "5f", KEY, 2 * LIFE_MS)
     assert not is_csrf_token("", "", KEY, 0)
+
+
+def test_logins_at_a_provider_are_for_versions_that_know_them_and_others_are_as_before() -> None:
+    # The version before read four fields of this use, and failed at more.
+    before = URLSafeSerializer(
+        KEY, salt="eddy cookie 2", signer_kwargs={"key_derivation": "hmac", "digest_method": hashlib.sha256}
+    )
+    assert before.loads(sealed(LOGIN, KEY)) == list(LOGIN[:-1])
+    assert opened(before.dumps(LOGIN[:-1]), KEY, 0) == LOGIN
+    grouped = LOGIN._replace(groups=("sre", "staff"))
+    assert opened(sealed(grouped, KEY), KEY, 0) == grouped
+    with pytest.raises(BadSignature):
+        before.loads(sealed(grouped, KEY))
+
+
+@pytest.mark.parametrize("fields", [[], ["ana"], [*LOGIN, "more"], {"name": "ana"}, 7, None])
+def test_what_is_signed_and_no_login_is_none(fields: object) -> None:
+    kwargs = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
+    for use in ("cookie", "provider"):
+        value = URLSafeSerializer(KEY, salt=f"eddy {use} 2", signer_kwargs=kwargs).dumps(fields)
+        assert opened(str(value), KEY, 0) is None

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 import hashlib
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote_plus, urlsplit
 
 import pytest
 from aiohttp import web
-from joserfc import jwt
+from joserfc import jws, jwt
 from joserfc.jwk import OctKey
 
+from streams.console.auth import openid_login
 from streams.console.auth import provider as provider_module
 from streams.console.auth.identity import Role
+from streams.console.auth.policy import OPENID
 from streams.control.audit import AuditKind, Result
 from streams.core.errors import ConfigurationError
 from tests.unit.console.auth.door_server import Answer, Server, running, settings
@@ -192,7 +195,8 @@ async def test_a_login_is_audited_with_what_the_provider_knows_the_person_by(
 
 async def test_the_secret_goes_to_the_provider_as_it_wants_it(browser: Browser, provider: Provider) -> None:
     await browser.come(provider, groups=["sre"])
-    assert provider.redeemed[-1]["authorization"].startswith("Basic ")
+    shown = base64.b64decode(provider.redeemed[-1]["authorization"].removeprefix("Basic ")).decode()
+    assert [unquote_plus(part) for part in shown.split(":")] == [CLIENT, CLIENT_SECRET]
     assert "client_secret" not in provider.redeemed[-1]
 
 
@@ -248,6 +252,7 @@ LIES: dict[str, dict[str, Any]] = {
     "that is not valid yet": {"nbf": 9_999_999_999},
     "of nobody": {"sub": None},
     "of a number": {"sub": 7},
+    "of a blank": {"sub": " "},
     "of another access token": {"at_hash": "AAAAAAAAAAAAAAAAAAAAAA"},
     "with an end that is no number": {"exp": "soon"},
     "with a beginning that is no number": {"iat": {}},
@@ -334,11 +339,15 @@ def door_provider(server: Server) -> Any:
 
 
 def big() -> web.Response:
-    return web.Response(body=b" " * (2 << 20), content_type="application/json")
+    return web.Response(body=b'{"sub": "7"}' + b" " * (2 << 20), content_type="application/json")
 
 
 def packed() -> web.Response:
-    return web.Response(body=b"\x1f\x8b\x08", headers={"Content-Encoding": "gzip"})
+    return web.Response(body=gzip.compress(b"{}"), headers={"Content-Encoding": "gzip"})
+
+
+def elsewhere() -> web.Response:
+    return web.Response(status=302, headers={"Location": "/elsewhere"})
 
 
 INSTEAD: dict[str, Any] = {
@@ -348,7 +357,7 @@ INSTEAD: dict[str, Any] = {
     "too much": big,
     "packed": packed,
     "an error": lambda: web.json_response({"error": "\x1b[2Jserver_error"}, status=500),
-    "another place": lambda: web.Response(status=302, headers={"Location": "http://evil.example"}),
+    "another place": elsewhere,
     "deep": lambda: web.Response(text="[" * 100_000, content_type="application/json"),
 }
 
@@ -438,12 +447,14 @@ async def test_a_login_is_finished_once_in_the_browser_that_began_it_and_soon(
     victim = Browser(door)
     assert (await victim.get(brought(told))).status == 400
     assert (await victim.role(), victim.cookies) == ("303", {})
-    assert (await browser.get(brought({**told, "state": told["state"][:-1] + "_"}))).status == 400
+    assert (await browser.get(brought({**told, "state": told["state"][:-1] + "."}))).status == 400
 
     kept = dict(browser.cookies)
     assert (await browser.get(brought(told))).status == 200
-    browser.cookies = kept
-    assert (await browser.get(brought(told))).status == 502  # its code is used up
+    for code in (told["code"], "made-up"):
+        browser.cookies = kept
+        assert (await browser.get(brought({**told, "code": code}))).status == 400
+    assert len(provider.redeemed) == 1
 
     late = provider.logs_in(await browser.begin(), groups=["sre"])
     door.clock.now += 600_001
@@ -565,9 +576,108 @@ async def test_people_with_tokens_may_come_in_beside(
         assert "Log in with" in page.text
 
 
-async def test_visits_to_the_provider_are_counted(door: Server, browser: Browser) -> None:
-    answers = [await browser.get("/login/openid") for _ in range(61)]
-    assert [answer.status for answer in answers] == [303] * 60 + [429]
+async def test_logins_at_the_provider_are_counted(
+    browser: Browser, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openid_login, "OPENID", OPENID._replace(most=3))
+    answers = [await browser.come(provider, groups=["sre"]) for _ in range(4)]
+    assert [answer.status for answer in answers] == [200] * 3 + [429]
+
+
+async def test_a_browser_that_begins_many_logins_is_not_shut_out(
+    browser: Browser, provider: Provider
+) -> None:
+    long = "/alerts?q=" + "a" * 1_900
+    for _ in range(12):
+        await browser.begin(long)
+        assert sum(len(f"{name}={value}; ") for name, value in browser.cookies.items()) < 4_000
+    assert (await browser.come(provider, groups=["sre"])).status == 200
+    assert await browser.role() == "7 operator True"
+
+
+async def test_each_login_has_secrets_of_its_own(browser: Browser) -> None:
+    first, second = await browser.begin(), await browser.begin()
+    assert all(first[name] != second[name] for name in ("state", "nonce", "code_challenge"))
+
+
+async def test_a_token_may_be_thin_and_userinfo_say_the_rest(browser: Browser, provider: Provider) -> None:
+    provider.userinfo = {"sub": "7", "email": "ana@x.example", "email_verified": True, "groups": ["none"]}
+    await browser.come(provider, groups=["sre"])
+    assert await browser.role() == "ana@x.example operator True"
+
+
+async def test_an_object_of_groups_may_stand_in_userinfo_alone(
+    tmp_path: Path, provider: Provider, clocks: Clocks
+) -> None:
+    provider.userinfo = {"sub": "7", "realm_access": {"roles": ["staff"]}}
+    given = openid_settings(tmp_path, provider.issuer, console_openid_groups_claim="realm_access.roles")
+    async with running(given) as server:
+        clocks.server = server
+        browser = Browser(server)
+        await browser.come(provider, realm_access={"other": 1})
+        assert await browser.role() == "7 viewer False"
+
+
+ODD_KEYS: dict[str, Any] = {
+    "an unknown curve": {"kty": "EC", "crv": "P-192", "x": "AQ", "y": "AQ", "kid": "a"},
+    "an unknown kind": {"kty": "PQ", "kid": "a"},
+    "a number as its name": {"kty": "RSA", "kid": 7, "n": "AQ", "e": "AQAB"},
+    "no base64": {"kty": "RSA", "kid": "a", "n": "%%%", "e": "AQAB"},
+    "a secret": {"kty": "oct", "kid": "first", "k": "c2VjcmV0"},
+    "no object": 7,
+    "the name of the right one": {"kty": "EC", "kid": "first", "crv": "P-256", "x": "AQ", "y": "AQ"},
+    "for encryption": {"kty": "RSA", "kid": "first", "use": "enc", "n": "AQ", "e": "AQAB"},
+    "few bits": {"kty": "RSA", "kid": "first", "n": "w" * 171, "e": "AQAB"},
+}
+
+
+@pytest.mark.parametrize("odd", ODD_KEYS)
+async def test_a_key_that_cannot_be_used_is_passed_over(
+    browser: Browser, provider: Provider, odd: str
+) -> None:
+    provider.odd_keys = [ODD_KEYS[odd]]
+    assert (await browser.come(provider, groups=["sre"])).status == 200
+
+
+async def test_keys_without_names_may_change_too(
+    door: Server, browser: Browser, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed = 0.0
+    for kept in (door_provider(door)._endpoints, door_provider(door)._keys):
+        monkeypatch.setattr(kept, "_monotonic", lambda: passed)
+    for _ in range(2):
+        provider.key = new_key(None)
+        provider.named, provider.header = [provider.key], {"alg": "RS256", "kid": None}
+        assert (await browser.come(provider, groups=["sre"])).status == 200
+        passed += 11.0
+
+
+async def test_what_a_header_says_beside_does_not_matter(browser: Browser, provider: Provider) -> None:
+    provider.header = {"alg": "RS256", "ver": "1.0", "nonce": "n", "x5c": ["a" * 3_000]}
+    assert (await browser.come(provider, groups=["sre"])).status == 200
+
+
+async def test_a_payload_that_is_too_deep_lets_nobody_in(
+    browser: Browser, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = ("[" * 20_000 + "]" * 20_000).encode()
+
+    def token(asked: dict[str, str]) -> str:
+        return jws.serialize_compact({"alg": "RS256", "kid": "first"}, deep, provider.key)
+
+    monkeypatch.setattr(provider, "token", token)
+    assert (await browser.come(provider, groups=["sre"])).status == 502
+
+
+async def test_a_port_that_goes_without_saying_is_the_same_address(
+    tmp_path: Path, provider: Provider, clocks: Clocks
+) -> None:
+    given = openid_settings(tmp_path, provider.issuer, console_url=f"{PUBLIC}:443")
+    async with running(given) as server:
+        clocks.server = server
+        browser = Browser(server)
+        assert (await browser.come(provider, groups=["sre"])).status == 200
+        assert any(name.startswith("__Host-") for name in browser.cookies)
 
 
 @pytest.mark.parametrize(
