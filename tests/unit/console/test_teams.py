@@ -214,6 +214,20 @@ async def test_live_views_are_limited_like_the_pages(limited: Reader) -> None:
     assert '"view":"/job"' not in said
 
 
+async def test_two_teams_look_at_the_same_page_at_the_same_time_and_see_their_own(tmp_path: Path) -> None:
+    records, now = told()
+    given = {"console_trusted_proxies": "127.0.0.1/32", "console_viewer_groups": "a=checkout-*,b=search-*"}
+    async with following(tmp_path, records, now, **given) as logged_in:
+        teams = {"checkout": proxied(logged_in, "a"), "search": proxied(logged_in, "b")}
+        pages = ("/alerts", "/sessions", "/map?as=table")
+        for page in pages:
+            said = await asyncio.gather(
+                *(views(reader, page, until=f"{team}-loops") for team, reader in teams.items())
+            )
+            assert "search-" not in said[0], page
+            assert "checkout-" not in said[1], page
+
+
 ACTS = {
     "a pause": ("/actions/commands", {"session_ids": "search-loops", "action": "pause", "reason": "x"}),
     "an abort of what is not known": (

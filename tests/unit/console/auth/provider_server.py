@@ -18,7 +18,7 @@ from joserfc.jws import JWSRegistry
 _ANY_HEADER = JWSRegistry(algorithms=["RS256"], strict_check_header=False)
 _ANY_HEADER.max_header_length = 1 << 20
 
-CLIENT, CLIENT_SECRET = "eddy", "a secret / of the console"
+CLIENT, CLIENT_SECRET = "eddy", "a+secret%41 / of the console"
 
 
 def new_key(name: str | None) -> RSAKey:

@@ -20,6 +20,7 @@ from joserfc.jwk import OctKey
 from streams.console.auth import openid_login
 from streams.console.auth import provider as provider_module
 from streams.console.auth.identity import Role
+from streams.console.auth.openid import ProviderError, Registration, endpoints_of
 from streams.console.auth.policy import OPENID
 from streams.control.audit import AuditKind, Result
 from streams.core.errors import ConfigurationError
@@ -593,6 +594,25 @@ async def test_a_browser_that_begins_many_logins_is_not_shut_out(
         assert sum(len(f"{name}={value}; ") for name, value in browser.cookies.items()) < 4_000
     assert (await browser.come(provider, groups=["sre"])).status == 200
     assert await browser.role() == "7 operator True"
+
+
+async def test_who_does_not_wait_ends_it_for_nobody(door: Server, provider: Provider) -> None:
+    provider.held = asyncio.Event()
+    waiting = [asyncio.create_task(door_provider(door).endpoints()) for _ in range(3)]
+    await provider.visited.wait()
+    waiting.pop(0).cancel()
+    provider.held.set()
+    assert [each.token for each in await asyncio.gather(*waiting)] == [f"{provider.issuer}/token"] * 2
+
+
+def test_a_provider_that_is_reached_by_tls_names_no_address_without() -> None:
+    registration = Registration("https://id.example", CLIENT, None, "openid", "groups", PUBLIC)
+    names = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+    told = {"issuer": registration.issuer, **{name: f"https://id.example/{name}" for name in names}}
+    assert endpoints_of(told, registration).token == told["token_endpoint"]
+    for name in names:
+        with pytest.raises(ProviderError, match=name):
+            endpoints_of({**told, name: "http://127.0.0.1:8080/"}, registration)
 
 
 async def test_each_login_has_secrets_of_its_own(browser: Browser) -> None:
