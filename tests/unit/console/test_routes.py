@@ -6,7 +6,7 @@ from aiohttp import web
 
 from streams.console.app import application, served
 from streams.console.auth.identity import Role
-from streams.console.auth.middleware import ACTS, READS, need_of
+from streams.console.auth.needs import ACTS, READS, need_of
 from streams.console.composition import console_on
 from streams.console.file_board import FileBoard
 from streams.core.detectors.settings import DetectionSettings
