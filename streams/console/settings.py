@@ -107,6 +107,9 @@ class ConsoleSettings(CommandSettings):
     console_base_path: str = Field(
         "", pattern=r"^(/[A-Za-z0-9._~-]+)*$", description="Path in front of every page, such as /eddy."
     )
+    console_login_hours: int = Field(
+        12, ge=1, le=12, description="So long a login lasts; what a provider says of a person counts as long."
+    )
     console_read_only: bool = Field(False, description="Hide and refuse every action.")
     console_viewer_sees: Literal["text", "digests"] = Field(
         "text", description="digests: viewers see no arguments, results, goals or raw values."

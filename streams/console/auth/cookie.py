@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from itsdangerous import BadData, Signer, URLSafeSerializer
 
 LIFE_MS: Final = 12 * 3_600_000
-"""A login lasts so long."""
+"""A login lasts so long at most."""
 
 FLOW_MS: Final = 600_000
 """A login at a provider has to be finished so soon."""

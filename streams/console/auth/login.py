@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
-from streams.console.auth.cookie import LIFE_MS
 from streams.console.auth.exchange import form_of, own_path
 from streams.console.auth.identity import Through
 from streams.console.auth.policy import AccessPolicy
@@ -146,7 +145,10 @@ def login_routes(access: LoginAccess) -> Sequence[web.RouteDef]:
             return await access.refuse(request, taken, page)
         answer = _see(access, continue_at)
         answer.set_cookie(
-            access.cookie_name(request), taken, max_age=LIFE_MS // 1000, **kept(access, request)
+            access.cookie_name(request),
+            taken,
+            max_age=access.policy.login_ms // 1000,
+            **kept(access, request),
         )
         return answer
 

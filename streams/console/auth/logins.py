@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 from streams.console.auth.cookie import (
-    LIFE_MS,
     LONGEST,
     Login,
     csrf_token,
@@ -80,7 +79,7 @@ class Logins:
     """Begins logins, recognises them, and ends them.
 
     A login is in its cookie and nowhere else, so every instance with the same key knows it. It ends with its
-    12 hours, with its line in the file of tokens, or when the person logs out: the last is known to this
+    time, with its line in the file of tokens, or when the person logs out: the last is known to this
     instance alone.
 
     Args:
@@ -114,7 +113,7 @@ class Logins:
             token: As the person sent it.
             now: Time of the call, in milliseconds since 1970.
         """
-        session, until = secrets.token_hex(16), now + LIFE_MS
+        session, until = secrets.token_hex(16), now + self._policy.login_ms
         if self._policy.by_link and _digest(token) in self._links:
             self._links.discard(_digest(token))
             login, rights, via = Login(LOCAL, "", session, until), Rights(Role.OPERATOR), "link"
@@ -141,7 +140,9 @@ class Logins:
             return None
         named = {grant.group for grant in (*self._policy.operator_groups, *self._policy.viewer_groups)}
         groups = tuple(sorted(claimed.groups & named))
-        login = Login(claimed.name, self._provider, secrets.token_hex(16), now + LIFE_MS, groups)
+        login = Login(
+            claimed.name, self._provider, secrets.token_hex(16), now + self._policy.login_ms, groups
+        )
         value = sealed(login, self._key)
         if len(value) > LONGEST:
             raise ProviderError(

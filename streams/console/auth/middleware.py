@@ -116,6 +116,7 @@ class Access:
             openid=urlsplit(provider.registration.issuer).netloc if provider else "",
             address=settings.console_url,
             read_only=settings.console_read_only,
+            login_ms=settings.console_login_hours * 3_600_000,
         ).checked()
         if (
             policy.trusted

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from aiohttp import web
 
 from streams.console.auth import refusal
-from streams.console.auth.cookie import FLOW_MS, LIFE_MS, LoginFlow, opened_flow, sealed_flow
+from streams.console.auth.cookie import FLOW_MS, LoginFlow, opened_flow, sealed_flow
 from streams.console.auth.exchange import own_path, peer_of
 from streams.console.auth.identity import Identity
 from streams.console.auth.login import LoginAccess, kept
@@ -146,7 +146,8 @@ class OpenIdLogin:
         # The browser comes from another site: with a redirect it would leave the cookie out.
         answer = web.Response(text=self._access.pages.arriving(flow.continue_at), content_type="text/html")
         cookie = self._access.cookie_name(request)
-        answer.set_cookie(cookie, value, max_age=LIFE_MS // 1000, **kept(self._access, request))
+        lasts_s = self._access.policy.login_ms // 1000
+        answer.set_cookie(cookie, value, max_age=lasts_s, **kept(self._access, request))
         return answer
 
     async def _leave(self, request: web.Request) -> web.Response:

@@ -9,6 +9,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+from streams.console.auth.cookie import LIFE_MS
 from streams.core.domain.text.glob import are_affordable
 from streams.core.errors import ConfigurationError
 from streams.observe.access import is_loopback
@@ -66,6 +67,7 @@ class AccessPolicy:
         openid: name of the provider that people log in at, empty if they do not.
         address: of the console as browsers see it, with its base path; empty if it is not known.
         read_only: whether every action is refused.
+        login_ms: how long a login lasts, in milliseconds.
     """
 
     host: str = "127.0.0.1"
@@ -80,6 +82,7 @@ class AccessPolicy:
     openid: str = ""
     address: str = ""
     read_only: bool = False
+    login_ms: int = LIFE_MS
 
     def checked(self) -> AccessPolicy:
         """Return it.

@@ -93,7 +93,7 @@ def not_logged_in(policy: AccessPolicy) -> AuthRefusal:
         "not-logged-in",
         HTTPStatus.UNAUTHORIZED,
         "Log in first",
-        "There is no login, or it has ended: one lasts 12 hours.",
+        f"There is no login, or it has ended: a login lasts {policy.login_ms // 3_600_000} h.",
         do,
     )
 

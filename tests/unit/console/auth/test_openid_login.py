@@ -553,6 +553,20 @@ async def test_logins_end_when_the_provider_or_the_groups_change(
             assert await elsewhere.role() == role, given
 
 
+async def test_a_login_lasts_as_long_as_the_settings_say(
+    tmp_path: Path, provider: Provider, clocks: Clocks
+) -> None:
+    async with running(openid_settings(tmp_path, provider.issuer, console_login_hours=1)) as server:
+        clocks.server = server
+        browser = Browser(server)
+        await browser.come(provider, groups=["sre"])
+        server.clock.now += 3_599_999
+        assert await browser.role() == "7 operator True"
+        server.clock.now += 1
+        answer = await browser.get("/alerts", Accept="application/json")
+        assert (answer.status, "a login lasts 1 h" in answer.text) == (401, True)
+
+
 async def test_more_groups_than_a_cookie_holds_are_refused_with_a_sentence(
     tmp_path: Path, provider: Provider, clocks: Clocks
 ) -> None:
