@@ -246,7 +246,13 @@ def test_a_cell_that_is_clicked_shows_its_session(board: Page) -> None:
         surface.hover(position={"x": 15, "y": 46})
         surface.hover(position={"x": 16, "y": 46})
     surface.click(position={"x": 16, "y": 46})
-    board.wait_for_selector("#cell[data-at='0:0']")
+    # The first area has another number if one was there before, of sessions whose agent was not known yet.
+    card = board.wait_for_selector("#cell[data-at$=':0']")
+    assert card is not None
+    session = card.query_selector("h2")
+    assert session is not None
+    assert session.inner_text() == card.get_attribute("data-id")
+    board.wait_for_url(f"**/map?id={card.get_attribute('data-id')}")
 
 
 def test_no_cell_moves_when_an_area_doubles_and_none_covers_another(board: Page) -> None:
