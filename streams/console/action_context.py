@@ -19,6 +19,7 @@ from streams.console.command_form import Form, LabelFacts, Who, form_of, one
 from streams.console.console import Console, wants_json
 from streams.console.read_model.control import Hold
 from streams.console.read_model.model import ReadModel
+from streams.console.read_model.seen import is_live
 from streams.console.read_model.triage import NOT_A_LOOP, EpisodeSeen, subject_of
 from streams.control.audit import uuid7
 from streams.control.command import Issuer, IssuerKind
@@ -90,9 +91,8 @@ class ModelKnown:
         if agent_id is None:
             return self.model.live(now)
         since = now - self.model.live_ms
-        sessions = (case.session for case in self.model.cases.values())
-        live = (each for each in sessions if (each.last_ts or 0) >= since and not each.ended)
-        return sum(each.agent_id == agent_id for each in live)
+        of_agent = (case for case in self.model.cases.values() if case.session.agent_id == agent_id)
+        return sum(is_live(case, since) for case in of_agent)
 
     def holds(self) -> Sequence[Hold]:
         """Return the holds in force."""

@@ -18,38 +18,27 @@ from typing import Any, Final
 
 from streams.core.errors import EddyError, InfrastructureError
 from streams.kafka.embedded.child import Child
-from tests.integration.maven import CentralUnreachableError, program, run_maven
+from tests.integration import maven
+from tests.integration.maven import CentralUnreachableError, program
 from tests.ports import own_port
 
 VERSION: Final = "25.0.6"  # the last for Java 17
 CACHE = Path(__file__).parents[2] / ".cache" / "keycloak"
-# Later ones want its parent's pom.
-GET = "org.apache.maven.plugins:maven-dependency-plugin:2.8:get"
 REALM: Final = "ops"
 PASSWORD: Final = "a password of a test"
 _START_SECONDS = 240.0
 _POLL_SECONDS = 0.2
 
 
-def fetched(cache: Path = CACHE) -> Path:
-    """Return its folder, fetching it when it is not there yet.
+def fetched() -> Path:
+    """Return its folder, fetching it when it is not there yet. It raises what `maven.fetched` does."""
+    return maven.fetched(CACHE / VERSION, f"org.keycloak:keycloak-quarkus-dist:{VERSION}:zip", _unpacked)
 
-    Raises:
-        ConfigurationError: Maven is missing.
-        CentralUnreachableError: Maven Central cannot be reached at all.
-        InfrastructureError: Maven failed in any other way.
-    """
-    folder = cache / VERSION
-    if not folder.is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
-        artifact = f"org.keycloak:keycloak-quarkus-dist:{VERSION}:zip"
-        with tempfile.TemporaryDirectory(dir=cache) as fresh:
-            archive = Path(fresh) / "archive"
-            run_maven([GET, "-Dtransitive=false", f"-Dartifact={artifact}", f"-Ddest={archive}"], artifact)
-            with zipfile.ZipFile(archive) as packed:
-                packed.extractall(fresh)
-            (Path(fresh) / f"keycloak-{VERSION}").rename(folder)
-    return folder
+
+def _unpacked(archive: Path, folder: Path) -> Path:
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(folder)
+    return folder / f"keycloak-{VERSION}"
 
 
 class Keycloak:

@@ -14,37 +14,26 @@ from pathlib import Path
 from streams.core.errors import InfrastructureError
 from streams.kafka.embedded.child import Child
 from tests.archives import unpack
-from tests.integration.maven import program, run_maven
+from tests.integration.maven import fetched, program
 from tests.ports import own_port
 
 VERSION = "3.0.9"  # the last for Java 17
 CACHE = Path(__file__).parents[2] / ".cache" / "apicurio"
-# Later ones want its parent's pom, which Maven Central lacks.
-GET = "org.apache.maven.plugins:maven-dependency-plugin:2.8:get"
 START_SECONDS = 180.0
 _POLL_SECONDS = 0.1
 _JAVA_OPTIONS = ("-Xmx640m", "-XX:TieredStopAtLevel=1")
 
 
-def apicurio(cache: Path = CACHE) -> Path:
-    """Return the program, fetching it when it is not there yet.
+def apicurio() -> Path:
+    """Return the program, fetching it when it is not there yet. It raises what `maven.fetched` does."""
+    artifact = f"io.apicurio:apicurio-registry-app:{VERSION}:tar.gz:all"
+    return fetched(CACHE / VERSION, artifact, _unpacked) / f"apicurio-registry-app-{VERSION}-runner.jar"
 
-    Raises:
-        ConfigurationError: Maven is missing.
-        CentralUnreachableError: Maven Central cannot be reached at all.
-        InfrastructureError: Maven failed in any other way.
-    """
-    folder = cache / VERSION
-    if not folder.is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
-        artifact = f"io.apicurio:apicurio-registry-app:{VERSION}:tar.gz:all"
-        with tempfile.TemporaryDirectory(dir=cache) as fresh:
-            archive = Path(fresh) / "archive"
-            run_maven([GET, "-Dtransitive=false", f"-Dartifact={artifact}", f"-Ddest={archive}"], artifact)
-            with tarfile.open(archive) as packed:
-                unpack(packed, Path(fresh) / "whole")
-            (Path(fresh) / "whole").rename(folder)
-    return folder / f"apicurio-registry-app-{VERSION}-runner.jar"
+
+def _unpacked(archive: Path, folder: Path) -> Path:
+    with tarfile.open(archive) as packed:
+        unpack(packed, folder / "whole")
+    return folder / "whole"
 
 
 @contextmanager

@@ -2,11 +2,15 @@
 
 import shutil
 import subprocess
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from streams.core.errors import ConfigurationError, InfrastructureError
 
 DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+# Later ones want its parent's pom, which Maven Central lacks.
+_GET = "org.apache.maven.plugins:maven-dependency-plugin:2.8:get"
 _ATTEMPTS = 3
 _FETCH_SECONDS = 600
 
@@ -21,6 +25,28 @@ def program(name: str) -> str:
     if found is None:
         raise ConfigurationError(f"`{name}` is not on the PATH: Java 17 or newer and Maven are needed.")
     return found
+
+
+def fetched(folder: Path, artifact: str, unpack: Callable[[Path, Path], Path]) -> Path:
+    """Return a folder with what an artifact holds, fetching it when it is not there yet.
+
+    Args:
+        folder: Where it is kept.
+        artifact: of Maven Central, as `group:name:version:kind`.
+        unpack: Unpacks an archive into an empty folder, and returns the folder that is to be kept.
+
+    Raises:
+        ConfigurationError: Maven is missing.
+        CentralUnreachableError: Maven Central cannot be reached at all.
+        InfrastructureError: Maven failed in any other way.
+    """
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as fresh:
+            archive = Path(fresh) / "archive"
+            run_maven([_GET, "-Dtransitive=false", f"-Dartifact={artifact}", f"-Ddest={archive}"], artifact)
+            unpack(archive, Path(fresh)).rename(folder)
+    return folder
 
 
 def run_maven(arguments: Sequence[str], what: str) -> None:

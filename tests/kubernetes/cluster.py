@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from streams.core.errors import InfrastructureError
 from streams.kafka.embedded.child import Child
-from tests.kubernetes.tools import CACHE
+from tests.kubernetes.tools import CACHE, made_by_go
 from tests.ports import own_port
 
 VERSION: Final = "1.34.1"
@@ -197,18 +196,8 @@ def _is_ready(cluster: Cluster) -> bool:
 
 
 def main() -> int:
-    """Build what is missing; return 75 (try later) where there is no Go, or no proxy answers."""
-    if not missing():
-        return 0
-    if (go := shutil.which("go")) is None:
-        sys.stderr.write("`go` is not on the PATH: the API server needs Go 1.24 or newer.\n")
-        return os.EX_TEMPFAIL
-    try:
-        build(go)
-    except subprocess.CalledProcessError as error:
-        sys.stderr.write(f"{error}\n{error.stderr or ''}")
-        return os.EX_TEMPFAIL
-    return 0
+    """Build what is missing; return 75 (try later) where that cannot be done."""
+    return made_by_go("the API server needs", build) if missing() else 0
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,23 +63,37 @@ def _fetch(go: str, kind: str) -> None:
     shutil.copyfile(Path(json.loads(told.stdout)["Dir"]) / path, CACHE / f"{kind}.yaml")
 
 
-def main() -> int:
-    """Make what is missing; return 75 (try later) where there is no Go, or no proxy answers."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    programs = [name for name in PROGRAMS if program(name) is None]
-    definitions = [kind for kind in DEFINITIONS if not (CACHE / f"{kind}.yaml").is_file()]
-    if (go := shutil.which("go")) is None and programs + definitions:
-        sys.stderr.write("`go` is not on the PATH: Kustomize and Helm need Go 1.24 or newer.\n")
+def made_by_go(what: str, make: Callable[[str], None]) -> int:
+    """Make what is missing; return 75 (try later) where there is no Go, or no proxy answers.
+
+    Args:
+        what: Names it in a message, such as "Helm needs".
+        make: Makes it with a Go at a path.
+    """
+    if (go := shutil.which("go")) is None:
+        sys.stderr.write(f"`go` is not on the PATH: {what} Go 1.24 or newer.\n")
         return os.EX_TEMPFAIL
     try:
-        for name in programs:
-            _build(str(go), name)
-        for kind in definitions:
-            _fetch(str(go), kind)
+        make(go)
     except subprocess.CalledProcessError as error:
         sys.stderr.write(f"{error}\n{error.stderr or ''}")
         return os.EX_TEMPFAIL
     return 0
+
+
+def main() -> int:
+    """Make what is missing; return 75 (try later) where that cannot be done."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    programs = [name for name in PROGRAMS if program(name) is None]
+    definitions = [kind for kind in DEFINITIONS if not (CACHE / f"{kind}.yaml").is_file()]
+
+    def make(go: str) -> None:
+        for name in programs:
+            _build(go, name)
+        for kind in definitions:
+            _fetch(go, kind)
+
+    return made_by_go("Kustomize and Helm need", make) if programs + definitions else 0
 
 
 if __name__ == "__main__":

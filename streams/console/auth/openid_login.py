@@ -63,8 +63,8 @@ class IdentityProvider(Protocol):
 class OpenIdLogin:
     """Begins logins at a provider, and ends them with whom it names.
 
-    What a login began with is in a cookie of the browser that began it, so a person who was sent here by
-    somebody else's login is not logged in as them, and any instance may end what another one began.
+    What a login began with is in a cookie of the browser that began it. A link that ends the login of
+    somebody else therefore logs nobody in, and any instance can end what another one began.
 
     Args:
         access: The door of the console.

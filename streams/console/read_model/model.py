@@ -20,6 +20,7 @@ from streams.console.read_model.forgotten import announced, forgotten_by, is_for
 from streams.console.read_model.memory import Memory, Recall, nothing
 from streams.console.read_model.place import NOWHERE, Fields, place
 from streams.console.read_model.rows import ForgottenRow
+from streams.console.read_model.seen import LiveCount
 from streams.console.read_model.session import enriched_place, source_place
 from streams.core.domain.erasure import session_digest
 from streams.core.domain.event_kind import EventKind
@@ -37,7 +38,6 @@ _MINUTE_MS: Final = 60_000
 _DOCUMENTS: Final = frozenset({Topic.DETECTOR_CONFIG, Topic.SHADOW_CONFIG, Topic.INTERVENTION_POLICY})
 
 #: The number of live sessions is counted again after so long.
-_COUNTED_MS: Final = 5_000
 
 
 def _session_id(source: StoredRecord) -> str | None:
@@ -65,7 +65,7 @@ class ReadModel(Memory):
         self._live_max = live_max
         self._attention: dict[str, Attention] = {}
         self._due = FOREVER
-        self._live = -_COUNTED_MS, 0
+        self._live = LiveCount()
         self._takers: Final[Mapping[Topic, Callable[[StoredRecord, Fields], None]]] = {
             Topic.ENRICHED: self._enriched,
             Topic.SESSION_ALERTS: self._alert,
@@ -286,13 +286,7 @@ class ReadModel(Memory):
 
     def live(self, now: int) -> int:
         """Return how many sessions had a record lately, as counted within the last five seconds."""
-        counted_at, count = self._live
-        if not 0 <= now - counted_at < _COUNTED_MS:
-            since = now - self.live_ms
-            sessions = (case.session for case in self.cases.values())
-            count = sum((each.last_ts or 0) >= since and not each.ended for each in sessions)
-            self._live = now, count
-        return count
+        return self._live.at(now, self.cases.values, self.live_ms)
 
     def behind(self, now: int, most: int) -> dict[str, tuple[int, int]]:
         """Return sessions that are watched, but whose newest record was not read whole.

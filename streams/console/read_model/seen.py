@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 from streams.console.read_model.attention import Attention
@@ -52,6 +52,32 @@ class SessionsSeen(Protocol):
 _COUNTED_MS: Final = 5_000
 
 
+class LiveCount:
+    """How many sessions had a record lately, as counted within the last five seconds."""
+
+    def __init__(self) -> None:
+        self._counted = -_COUNTED_MS, 0
+
+    def at(self, now: int, cases: Callable[[], Iterable[Case]], live_ms: int) -> int:
+        """Return the count at a moment.
+
+        Args:
+            now: Time of the call, in milliseconds since 1970.
+            cases: Returns the sessions; it is asked when they are counted.
+            live_ms: How long after its newest record a session is live.
+        """
+        counted_at, count = self._counted
+        if not 0 <= now - counted_at < _COUNTED_MS:
+            count = sum(is_live(case, now - live_ms) for case in cases())
+            self._counted = now, count
+        return count
+
+
+def is_live(case: Case, since: int) -> bool:
+    """Tell whether a session has not ended and had a record since a time."""
+    return (case.session.last_ts or 0) >= since and not case.session.ended
+
+
 class TeamSessions:
     """The sessions of some agents.
 
@@ -65,7 +91,7 @@ class TeamSessions:
     def __init__(self, whole: SessionsSeen, is_of_team: Callable[[str | None], bool]) -> None:
         self._whole = whole
         self._is_of_team = is_of_team
-        self._counted = -_COUNTED_MS, 0
+        self._live = LiveCount()
 
     @property
     def cases(self) -> Mapping[str, Case]:
@@ -120,18 +146,15 @@ class TeamSessions:
 
     def live(self, now: int) -> int:
         """Return how many sessions had a record lately, as counted within the last five seconds."""
-        counted_at, count = self._counted
-        if not 0 <= now - counted_at < _COUNTED_MS:
-            since = now - self.live_ms
-            sessions = (case.session for case in self.cases.values())
-            count = sum((each.last_ts or 0) >= since and not each.ended for each in sessions)
-            self._counted = now, count
-        return count
+        return self._live.at(now, self._known, self.live_ms)
 
     def holds_in_force(self, now: int) -> Sequence[Hold]:
         """Return the holds in force that reach an agent of the team."""
         holds = self._whole.holds_in_force(now)
         return [hold for hold in holds if hold.agent_id is None or self._is_of_team(hold.agent_id)]
+
+    def _known(self) -> Iterable[Case]:
+        return self.cases.values()
 
     def _of_team(self, case: Case | None) -> bool:
         return case is not None and self._is_of_team(case.session.agent_id)

@@ -111,3 +111,15 @@ def _new_words(number: int) -> str:
     """Return four words that no other number has."""
     spelled = str(number).translate(str.maketrans("0123456789", "ghijklmnop"))
     return " ".join(f"{spelled}{letter}" for letter in "wxyz")
+
+
+class Recorded(Board):
+    """Agents whose records are kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[Told] = []
+
+    def take(self, told: Told) -> Told:
+        self.records.append(told)
+        return super().take(told)

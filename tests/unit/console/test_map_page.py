@@ -7,23 +7,10 @@ from urllib.parse import urlencode
 import pytest
 
 from streams.console.session_map import EMPTY, LETTERS
-from tests.unit.console.agents import MINUTE_MS, Board
+from tests.unit.console.agents import MINUTE_MS, Recorded
 from tests.unit.console.following import following
-from tests.unit.console.told import Told
 
 LOOP = {"tool": "search", "tool_input": '{"q": "noise"}', "error": "none"}
-
-
-class Recorded(Board):
-    """Agents whose records are kept."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: list[Told] = []
-
-    def take(self, told: Told) -> Told:
-        self.records.append(told)
-        return super().take(told)
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ from streams.core.offline import judge
 from streams.formats.reading import entries
 from streams.formats.recordings.catalogue import RECORDINGS
 from streams.kafka.client import Brokers
-from tests.unit.console.agents import Board
+from tests.unit.console.agents import Board, Recorded
 from tests.unit.console.auth.door_server import ANA, PAGES, digest
 from tests.unit.console.following import Reader, following
 from tests.unit.console.told import Told, folded
@@ -58,18 +58,6 @@ def told(*, held: bool = True) -> tuple[list[Told], int]:
                 board.topics.command("pause", None, board.now, scope="agent", agent_id=agent, reason=why)
             )
     return records, board.now + 1_000
-
-
-class Recorded(Board):
-    """Agents, and all that was written about them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: list[Told] = []
-
-    def take(self, told: Told) -> Told:
-        self.records.append(told)
-        return super().take(told)
 
 
 @pytest.fixture(autouse=True)

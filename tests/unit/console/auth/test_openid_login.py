@@ -7,7 +7,7 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote_plus, urlsplit
@@ -311,8 +311,7 @@ async def test_new_keys_of_the_provider_count_at_once_and_old_ones_an_hour_at_mo
     door: Server, browser: Browser, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     passed = 0.0
-    for kept in (door_provider(door)._endpoints, door_provider(door)._keys):
-        monkeypatch.setattr(kept, "_monotonic", lambda: passed)
+    measured_by(door, monkeypatch, lambda: passed)
     assert (await browser.come(provider, groups=["sre"])).status == 200
     first, provider.key = provider.key, new_key("second")
     provider.named = [provider.key]
@@ -331,6 +330,12 @@ async def test_new_keys_of_the_provider_count_at_once_and_old_ones_an_hour_at_mo
     assert (await browser.come(provider, groups=["sre"])).status == 200
     passed += 3_601.0
     assert (await browser.come(provider, groups=["sre"])).status == 502
+
+
+def measured_by(server: Server, monkeypatch: pytest.MonkeyPatch, elapsed: Callable[[], float]) -> None:
+    """Let a test say how old what the provider has said is."""
+    for kept in (door_provider(server)._endpoints, door_provider(server)._keys):
+        monkeypatch.setattr(kept, "_monotonic", elapsed)
 
 
 def door_provider(server: Server) -> Any:
@@ -677,8 +682,7 @@ async def test_keys_without_names_may_change_too(
     door: Server, browser: Browser, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     passed = 0.0
-    for kept in (door_provider(door)._endpoints, door_provider(door)._keys):
-        monkeypatch.setattr(kept, "_monotonic", lambda: passed)
+    measured_by(door, monkeypatch, lambda: passed)
     for _ in range(2):
         provider.key = new_key(None)
         provider.named, provider.header = [provider.key], {"alg": "RS256", "kid": None}
