@@ -1,10 +1,9 @@
 """What must have come of records that two versions have processed, one after the other.
 
-The enriched record says which version judged a record, by its schema. What the first version judged has to be
-what its own code makes of the input. From the first record of a session that this version judged, everything
-has to be what this version makes of the state that the first version left.
+What the earlier version judged has to be what its own code makes of the input. From the first record of a
+session that this version judged, everything has to be what this one makes of the state that was left to it.
 
-A worker of the first version that was killed leaves outputs of records that this version then judges again.
+A worker of the earlier version that was killed leaves outputs of records that this version then judges again.
 They have to be that version's own, too.
 """
 
@@ -16,7 +15,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
-from schemas.bundled import by_id
 from schemas.codec import Codec
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.record import Outgoing
@@ -29,7 +27,7 @@ from streams.worker.options import changelog_topic
 from streams.worker.run_result import RunResult
 from streams.worker.settings_ledger import LedgerEntry
 from streams.worker.state.changelog import decode_session, encode_session, session_key
-from tests.integration.first_version import FirstVersion, Folded
+from tests.integration.earlier_version import EarlierVersion, Folded
 from tests.integration.judgement import judge_aggregates_of
 from tests.integration.reference_aggregates import is_across_sessions
 from tests.integration.reference_fold import (
@@ -56,7 +54,7 @@ class Handover:
     """Who judged which record."""
 
     before: AbstractSet[Place]
-    """Judged by the first version."""
+    """Judged by the earlier version."""
     after: AbstractSet[Place]
     """Judged by this one."""
 
@@ -66,7 +64,7 @@ class Handover:
         return self.before & self.after
 
 
-async def judge_upgrade(stage: Stage, first: FirstVersion) -> tuple[Verdict, Handover]:
+async def judge_upgrade(stage: Stage, earlier: EarlierVersion) -> tuple[Verdict, Handover]:
     """Compare all that came out with what the two versions make of all that went in."""
     group, codec = stage.application_id, Codec.bundled()
     await stage.written()
@@ -78,10 +76,10 @@ async def judge_upgrade(stage: Stage, first: FirstVersion) -> tuple[Verdict, Han
     alerts = outputs[Topic.SESSION_ALERTS]
     across = [stored for stored in alerts if is_across_sessions(stored)]
     outputs[Topic.SESSION_ALERTS] = [stored for stored in alerts if not is_across_sessions(stored)]
-    handover = _handover(outputs[Topic.ENRICHED])
+    handover = _handover(outputs[Topic.ENRICHED], earlier)
     job = Job(codec, group=group, version=version("eddy-streams"))
     relay = _Relay(job, history, handover, outputs)
-    for stored, folded in zip(inputs, await first.fold(inputs, group, _documents(history)), strict=True):
+    for stored, folded in zip(inputs, await earlier.fold(inputs, group, _documents(history)), strict=True):
         relay.take(stored, folded)
     expected = relay.expected()
     verdict = judge(expected, relay.outputs, changelog)
@@ -91,13 +89,11 @@ async def judge_upgrade(stage: Stage, first: FirstVersion) -> tuple[Verdict, Han
     return verdict, handover
 
 
-def _handover(enriched: Sequence[Stored]) -> Handover:
+def _handover(enriched: Sequence[Stored], earlier: EarlierVersion) -> Handover:
     places: dict[bool, set[Place]] = {True: set(), False: set()}
     for stored in enriched:
-        assert stored.value is not None
         partition, offset = map(int, value_of(stored)["eddy"]["id"].split("/")[-3:-1])
-        schema = by_id()[int.from_bytes(stored.value[1:5], "big")]
-        places[schema.version == 1].add((partition, offset))
+        places[earlier.has_written(stored)].add((partition, offset))
     return Handover(places[True], places[False])
 
 
@@ -123,7 +119,7 @@ class _Relay:
     )
     _contributions: list[Outgoing] = field(default_factory=list)
     _left: dict[tuple[int, str], bytes] = field(default_factory=dict)
-    """The states that the first version left, of sessions that this version has not judged."""
+    """The states that the earlier version left, of sessions that this version has not judged."""
     _sessions: dict[int, Sessions] = field(default_factory=dict)
     _found: dict[tuple[str, Written], list[int]] = field(default_factory=dict)
     _left_out: set[tuple[str, int]] = field(default_factory=set)
@@ -136,7 +132,7 @@ class _Relay:
                 self._found.setdefault((topic, written_as(stored)), []).append(index)
 
     def take(self, stored: Stored, earlier: Folded) -> None:
-        """Take a record, and what the first version makes of it after all before it."""
+        """Take a record, and what the earlier version makes of it after all before it."""
         place = stored.partition, stored.offset
         session_id = key_text(stored.key)
         if place in self.handover.before - self.handover.after:
@@ -146,6 +142,7 @@ class _Relay:
             self._left[stored.partition, session_id] = earlier.state
             for topic, out in earlier.outputs:
                 self._wanted[topic][identity(topic, out)] = written_as(out)
+            self._contributions += earlier.contributions
             return
         sessions = Sessions()  # a dead letter changes none
         if place in self.handover.after:
@@ -175,10 +172,10 @@ class _Relay:
             self._wanted[topic][name] = written_as(out)
 
     def _once_more(self, topic: str, earlier: Stored, made: Stored | None) -> None:
-        """Allow what the first version has written of a record that this version has judged, if it has.
+        """Allow what the earlier version has written of a record that this version has judged, if it has.
 
-        For the order, what this version wrote of it later counts: it also makes outputs that the first did
-        not, and those come after what the first has written of later records.
+        For the order, what this version wrote of it later counts: it also makes outputs that the earlier did
+        not, and those come after what the earlier has written of later records.
         """
         if (found := self._found.get((topic, written_as(earlier)))) is None:
             return
@@ -193,7 +190,7 @@ class _Relay:
                 self.outputs[Topic(topic)][index] = made
 
     def expected(self) -> Expected:
-        """Return what there must be; what the first version wrote and this one wrote again is left out.
+        """Return what there must be; what the earlier version wrote and this one wrote again is left out.
 
         If the same bytes came more than once, the last copy counts: the order is that of the last writer.
         """
