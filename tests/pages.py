@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_COMMENT = re.compile(r"\s+# .*$")
 _SPAN = re.compile(r"`([^`]+)`")
 
 
@@ -26,12 +27,16 @@ class Page:
         """Return what stands between backticks in the running text; a line break counts as a space."""
         return [" ".join(span.split()) for span in _SPAN.findall(_FENCED.sub("", self.text))]
 
-    def prompts(self) -> Iterator[list[str]]:
-        """Yield what is typed at a prompt, in words, without comments."""
+    def lines(self) -> Iterator[str]:
+        """Yield what is typed at a prompt, as it stands there, without comments."""
         for block in self.blocks("console"):
             for line in block.splitlines():
                 if line.startswith("$ "):
-                    yield shlex.split(line.removeprefix("$ "), comments=True)
+                    yield _COMMENT.sub("", line.removeprefix("$ "))
+
+    def prompts(self) -> Iterator[list[str]]:
+        """Yield what is typed at a prompt, in words."""
+        return map(shlex.split, self.lines())
 
     def commands(self) -> list[list[str]]:
         """Return every call of `eddy`, in words after the program; `a b | c` are `a b` and `a c`."""
@@ -61,6 +66,7 @@ def _alternatives(span: str) -> Iterator[list[str]]:
 README = Page((ROOT / "README.md").read_text())
 GETTING_STARTED = Page((ROOT / "docs" / "getting-started.md").read_text())
 CONTRIBUTING = Page((ROOT / "CONTRIBUTING.md").read_text())
+DEPLOY = Page((ROOT / "docs" / "deploy.md").read_text())
 FAULT_HARNESS = Page((ROOT / "docs" / "fault-harness.md").read_text())
 SECURITY = Page((ROOT / "SECURITY.md").read_text())
 DETECTION = Page((ROOT / "docs" / "detection.md").read_text())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -123,7 +124,9 @@ def known_files() -> list[str]:
     if not any(each.files for each in places):
         looked = ", ".join(dict.fromkeys(each.folder for each in places))
         raise click.UsageError(f"No agent keeps logs here: {looked} have none. Give a file or a folder.")
-    for each in places:
-        files = count(len(each.files), "file") if each.files else "none"
-        echo(f"{each.format.name}: {files} in {each.folder}", err=True)
+    found: Counter[tuple[str, str]] = Counter()
+    for each in places:  # a program may keep two kinds of files in a folder
+        found[each.format.name, each.folder] += len(each.files)
+    for (program, folder), files in found.items():
+        echo(f"{program}: {count(files, 'file') if files else 'none'} in {folder}", err=True)
     return [name for each in places for name in each.files]

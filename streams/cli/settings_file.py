@@ -60,7 +60,8 @@ def named_settings(path: Path, option: str = "--settings") -> DetectionSettings:
         problems = "; ".join(
             f"{printable(warning.setting, 200)}: {printable(warning.problem, 200)}" for warning in warnings
         )
+        end = "" if problems.endswith("?") else "."
         raise click.BadParameter(
-            f"{path}: {problems}. `eddy config describe` explains every setting", param_hint=f"'{option}'"
+            f"{path}: {problems}{end} `eddy config describe` explains every setting", param_hint=f"'{option}'"
         )
     return settings

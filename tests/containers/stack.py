@@ -68,7 +68,7 @@ class Stack:
         """Remove everything, also replicas, which podman-compose leaves behind."""
         named = f"label=io.podman.compose.project={self.project}"
         if containers := podman("ps", "--all", "--quiet", "--filter", named).split():
-            podman("rm", "--force", "--volumes", *containers)
+            podman("rm", "--force", "--time", "0", "--volumes", *containers)
         self.compose("--profile", "demo", "down", "--volumes")
 
     def compose(self, *words: str) -> str:

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.containers, pytest.mark.timeout(900)]
 MEGABYTE = 1_000_000
 #: What python:3.11-slim takes: 45 MB to fetch, below 130 MB on the disk.
 OFFICIAL_BASE = 130 * MEGABYTE
-LARGEST = 250 * MEGABYTE
+LARGEST = 265 * MEGABYTE
 
 CAREFULLY = (
     "run",
@@ -29,7 +29,7 @@ CAREFULLY = (
 )
 
 
-def test_it_takes_less_than_250_megabytes_with_the_official_base(image: str, base_size: int) -> None:
+def test_it_takes_less_than_265_megabytes_with_the_official_base(image: str, base_size: int) -> None:
     own = int(podman("image", "inspect", "--format", "{{.Size}}", image)) - base_size
     assert OFFICIAL_BASE + own < LARGEST, f"{own / MEGABYTE:.0f} MB beside the base"
 
@@ -74,10 +74,10 @@ def test_it_lists_what_is_in_it_at_the_versions_that_are_tested(image: str) -> N
     listed = json.loads(podman(*CAREFULLY, "--entrypoint=cat", image, "/opt/eddy/sbom.cdx.json"))
     assert (listed["bomFormat"], listed["specVersion"]) == ("CycloneDX", "1.6")
     versions = {part["name"].lower().replace("_", "-"): part["version"] for part in listed["components"]}
-    pinned = pins.pins("run")
-    assert versions.keys() - {"eddy-streams", "eddy-native"} <= {str(name) for name in pinned}
+    pinned = pins.pins("run") | pins.pins("openid")
+    assert versions.keys() - {"eddy-streams", "eddy-client", "eddy-native"} <= {str(name) for name in pinned}
     assert all(versions[name] == version for name, version in pinned.items() if name in versions)
-    assert {"aiokafka", "rocksdict", "eddy-streams"} <= versions.keys()
+    assert {"aiokafka", "rocksdict", "authlib", "eddy-streams"} <= versions.keys()
     assert "serialNumber" not in listed  # a random one
 
 

@@ -14,6 +14,7 @@ import sys
 import termios
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -39,7 +40,14 @@ class PseudoTerminal:
     """
 
     def __init__(
-        self, words: Sequence[str], environment: Mapping[str, str], columns: int = 80, lines: int = 24
+        self,
+        words: Sequence[str],
+        environment: Mapping[str, str],
+        columns: int = 80,
+        lines: int = 24,
+        *,
+        program: Sequence[str] = (sys.executable, "-m", "streams"),
+        folder: Path | None = None,
     ) -> None:
         self._ours, self._theirs = pty.openpty()
         self._screen = pyte.Screen(columns, lines)
@@ -48,7 +56,8 @@ class PseudoTerminal:
         self._resize(columns, lines)
         self.attributes_before = self.attributes
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "streams", *words],
+            [*program, *words],
+            cwd=folder,
             stdin=self._theirs,
             stdout=self._theirs,
             stderr=self._theirs,

@@ -1,6 +1,7 @@
 """What is released works where it is installed: without this tree, and from another folder."""
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -10,7 +11,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.pages import GETTING_STARTED, README, ROOT
+from tests.pages import DEPLOY, GETTING_STARTED, README, ROOT
 from tests.release.conftest import VERSION, environment, run
 
 pytestmark = [pytest.mark.release, pytest.mark.timeout(600)]
@@ -66,11 +67,7 @@ def test_what_is_signed_can_be_verified_as_the_documents_say_and_a_changed_wheel
     run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", tmp_path / "key", cwd=tmp_path)
     run(ROOT / "deploy" / "sign", "key", folder, cwd=tmp_path)
     (folder / "eddy-signers").write_text(f"releases {(tmp_path / 'key.pub').read_text()}")
-    verify, check = [
-        line.removeprefix("$ ")
-        for line in (ROOT / "docs" / "deploy.md").read_text().splitlines()
-        if "SHA256SUMS" in line and line.startswith("$ ")
-    ]
+    verify, check = [line for line in DEPLOY.lines() if "SHA256SUMS" in line]
     assert "Good" in run("sh", "-c", verify, cwd=folder)
     assert run("sh", "-c", check, cwd=folder).count("OK") == 4
     (wheel,) = folder.glob("eddy_client-*.whl")
@@ -168,25 +165,40 @@ def test_without_a_compiler_and_a_wheel_faust_is_plain_python_and_all_records_ar
     assert last["lost"] == 0
 
 
-INSTALLS = [line for line in GETTING_STARTED.prompts() if line[0] in {"uv", "pipx"}]
+INSTALLS = [line for line in GETTING_STARTED.lines() if line.split()[0] in {"uv", "pipx", "pip"}]
 
 
-@pytest.mark.parametrize("words", INSTALLS, ids=lambda words: words[0])
+@pytest.mark.parametrize("line", INSTALLS, ids=lambda line: line.split()[0])
 def test_one_line_of_the_documents_puts_eddy_on_the_path(
-    words: list[str], checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    line: str, checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    program = Path(sys.executable).with_name(words[0])
-    typed = [word.replace("$PWD", str(checkout)) for word in words[1:]]
-    run(program, *typed, cwd=checkout)
-    found = run(tmp_path / ".local" / "bin" / "eddy", "detect", READ_LOOP, cwd=tmp_path)
-    assert "LOOP" in found
+    programs, where = Path(sys.executable).parent, tmp_path / ".local" / "bin"
+    if line.startswith("pip "):  # in an environment of theirs
+        run(sys.executable, "-m", "venv", where.parent, cwd=tmp_path)
+        programs = where
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    run("bash", "-c", line, cwd=checkout)
+    assert "LOOP" in run(where / "eddy", "detect", READ_LOOP, cwd=tmp_path)
     assert run("git", "status", "--porcelain", cwd=checkout) == ""
 
 
 def test_the_readme_begins_with_such_a_line() -> None:
-    assert next(README.prompts()) in INSTALLS
-    assert len(INSTALLS) == 2
+    assert next(README.lines()) in INSTALLS
+    assert [line.split()[0] for line in INSTALLS] == ["uv", "pipx", "pip"]
+
+
+@pytest.mark.usefixtures("dist")
+def test_a_wheel_is_installed_as_the_page_for_those_who_deploy_says(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    lines = [line for line in DEPLOY.lines() if "/opt/eddy" in line]
+    assert len(lines) == 3
+    said = [
+        run("bash", "-c", line.replace("/opt/eddy", str(tmp_path / "eddy")), cwd=checkout) for line in lines
+    ]
+    assert said[-1] == f"eddy, version {VERSION} (commit {commit_of(checkout)})\n"
 
 
 def test_uvx_judges_a_log_and_leaves_nothing_installed(dist: Path, tmp_path: Path) -> None:
