@@ -40,7 +40,11 @@ RUN /opt/build/bin/pip --python /opt/eddy install --no-compile --no-deps ./clien
  && mkdir /var/lib/eddy
 
 FROM ${BASE}
+ARG VERSION=
+ARG REVISION=
 LABEL org.opencontainers.image.title="Eddy" \
+      org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$REVISION" \
       org.opencontainers.image.description="Tells, from a stream of AI-agent events, which sessions are going in circles, and why." \
       org.opencontainers.image.licenses="Apache-2.0"
 # What is in the image, as CycloneDX: /opt/eddy/sbom.cdx.json

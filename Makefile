@@ -4,7 +4,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks console demo test test-home test-debian test-pythons test-kafka test-brokers test-hostile test-faults test-sources test-gateway test-guard test-programs test-registry test-browser test-openid test-notify test-compose test-kubernetes test-cluster test-native test-release audit wheel-native man dist sign docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
+.PHONY: help setup hooks console demo test test-home test-debian test-pythons test-kafka test-brokers test-hostile test-faults test-sources test-gateway test-guard test-programs test-registry test-browser test-openid test-notify test-compose test-kubernetes test-cluster test-native test-release audit wheel-native man dist sign sign-image docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -132,6 +132,9 @@ dist: $(VENV)/.installed-release man ## build the sdists and wheels of eddy-stre
 
 sign: dist ## sign the checksums of what is in dist/ (KEY=~/.ssh/id_ed25519)
 	deploy/sign $(KEY)
+
+sign-image: ## sign an image in a registry, with the list of its parts and its commit (KEY=cosign.key IMAGE=...@sha256:...)
+	deploy/sign-image $(KEY) $(IMAGE)
 
 docs: $(VENV)/.installed-docs ## write the documents as a site into site/; a broken link or a missing heading is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict  # with --quiet no warning would count

@@ -117,6 +117,9 @@ _CLUSTER = (
     "tests/kubernetes/test_cluster.py"
     "::test_the_commands_of_the_page_work_in_an_empty_cluster_and_again_for_an_upgrade"
 )
+_IMAGE = (
+    "tests/containers/test_signed_image.py::test_the_lines_of_the_page_verify_it_its_parts_and_its_commit"
+)
 #: By the first words of a line: the test that runs it, or nothing, and then the page says that nobody has.
 ELSEWHERE = {
     "uv tool install": f"{_RELEASE}::test_one_line_of_the_documents_puts_eddy_on_the_path",
@@ -126,6 +129,9 @@ ELSEWHERE = {
     "/opt/eddy/bin/": _WHEEL,
     "ssh-keygen -Y verify": _SIGNED,
     "sha256sum --check": _SIGNED,
+    "cosign ": _IMAGE,
+    "podman push ": _IMAGE,
+    "COSIGN_FLAGS=": _IMAGE,
     "kubectl ": _CLUSTER,
     "helm ": _CLUSTER,
     "docker buildx build --platform": "",

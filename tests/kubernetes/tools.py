@@ -47,10 +47,14 @@ def schema(kind: str) -> dict[str, Any]:
     return found
 
 
-def _build(go: str, name: str) -> None:
-    folder = CACHE / PROGRAMS[name].rpartition("@")[2]
+def install(go: str, module: str, folder: Path) -> None:
+    """Build a program, named as module@version, into a folder.
+
+    Raises:
+        subprocess.CalledProcessError: it cannot be fetched or built.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    command = ["nice", "-n", "10", go, "install", "-trimpath", "-ldflags=-s -w", PROGRAMS[name]]
+    command = ["nice", "-n", "10", go, "install", "-trimpath", "-ldflags=-s -w", module]
     subprocess.run(command, env={**os.environ, "GOBIN": str(folder)}, check=True)
 
 
@@ -89,7 +93,7 @@ def main() -> int:
 
     def make(go: str) -> None:
         for name in programs:
-            _build(go, name)
+            install(go, PROGRAMS[name], CACHE / PROGRAMS[name].rpartition("@")[2])
         for kind in definitions:
             _fetch(go, kind)
 

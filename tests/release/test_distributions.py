@@ -60,16 +60,20 @@ def test_the_wheel_holds_the_packages_and_the_sdist_what_explains_them(dist: Pat
     shutil.which("ssh-keygen") is None, reason="needs ssh-keygen: apt-get install openssh-client"
 )
 def test_what_is_signed_can_be_verified_as_the_documents_say_and_a_changed_wheel_is_found(
-    dist: Path, tmp_path: Path
+    checkout: Path, dist: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "dist"
     shutil.copytree(dist, folder)
     run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", tmp_path / "key", cwd=tmp_path)
-    run(ROOT / "deploy" / "sign", "key", folder, cwd=tmp_path)
+    run(checkout / "deploy" / "sign", "key", folder, cwd=tmp_path)
     (folder / "eddy-signers").write_text(f"releases {(tmp_path / 'key.pub').read_text()}")
     verify, check = [line for line in DEPLOY.lines() if "SHA256SUMS" in line]
     assert "Good" in run("sh", "-c", verify, cwd=folder)
-    assert run("sh", "-c", check, cwd=folder).count("OK") == 4
+    assert run("sh", "-c", check, cwd=folder).count("OK") == 5
+    said = json.loads((folder / "provenance.json").read_text())
+    assert {each["name"] for each in said["subject"]} == {path.name for path in dist.iterdir()}
+    [source] = said["predicate"]["buildDefinition"]["resolvedDependencies"]
+    assert source["digest"]["gitCommit"] == run("git", "rev-parse", "HEAD", cwd=checkout).strip()
     (wheel,) = folder.glob("eddy_client-*.whl")
     wheel.write_bytes(wheel.read_bytes() + b"x")
     with pytest.raises(AssertionError, match="FAILED"):
@@ -78,6 +82,18 @@ def test_what_is_signed_can_be_verified_as_the_documents_say_and_a_changed_wheel
         sums.write(f"{'0' * 64}  another\n")
     with pytest.raises(AssertionError, match="incorrect signature"):
         run("sh", "-c", verify, cwd=folder)
+
+
+def test_wheels_of_another_commit_are_not_signed_as_if_they_were_of_this_one(
+    checkout: Path, dist: Path, tmp_path: Path
+) -> None:
+    run("git", "clone", "--quiet", checkout, "later", cwd=tmp_path)
+    run("git", "commit", "--quiet", "--allow-empty", "--message", "Later", cwd=tmp_path / "later")
+    shutil.copytree(dist, folder := tmp_path / "dist")
+    (tmp_path / "key").touch()
+    with pytest.raises(AssertionError, match=r"is from commit .* run `make dist` again"):
+        run(tmp_path / "later" / "deploy" / "sign", "key", folder, cwd=tmp_path)
+    assert not (folder / "SHA256SUMS.sig").exists()
 
 
 def test_who_builds_the_same_commit_gets_the_same_wheels(checkout: Path, dist: Path, tmp_path: Path) -> None:
