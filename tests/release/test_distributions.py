@@ -91,7 +91,7 @@ def test_wheels_of_another_commit_are_not_signed_as_if_they_were_of_this_one(
     run("git", "commit", "--quiet", "--allow-empty", "--message", "Later", cwd=tmp_path / "later")
     shutil.copytree(dist, folder := tmp_path / "dist")
     (tmp_path / "key").touch()
-    with pytest.raises(AssertionError, match=r"is from commit .* run `make dist` again"):
+    with pytest.raises(AssertionError, match=r"was built from commit .* run `make dist` again"):
         run(tmp_path / "later" / "deploy" / "sign", "key", folder, cwd=tmp_path)
     assert not (folder / "SHA256SUMS.sig").exists()
 
