@@ -43,7 +43,8 @@ def strimzi(topics: Iterable[TopicSpec], users: Users, cluster: str, authenticat
     names = _labels((each["spec"].pop("name") for each in found), _kubernetes_name)
     documents = []
     for (name, label), each in zip(names.items(), found, strict=True):
-        called = {} if name == label else {"topicName" if each["kind"] == "KafkaTopic" else "userName": name}
+        # A user is called on the brokers what it is called in Kubernetes.
+        called = {"topicName": name} if name != label and each["kind"] == "KafkaTopic" else {}
         documents.append(
             {
                 "apiVersion": _STRIMZI,

@@ -41,6 +41,21 @@ def test_a_name_that_kubernetes_does_not_allow_stands_in_the_resource() -> None:
     assert spans["spec"]["topicName"] == "staging.otlp_spans"
 
 
+def test_resources_have_no_field_that_strimzi_does_not_know() -> None:
+    """Those of its definitions of `kafka.strimzi.io/v1`; a user has the name that Kubernetes lets it have."""
+    users = {"Staging_eddy-worker": USERS["staging.eddy-worker"]}
+    known = {
+        "KafkaTopic": {"topicName", "partitions", "replicas", "config"},
+        "KafkaUser": {"authentication", "authorization", "quotas", "template"},
+    }
+    found = list(yaml.safe_load_all(strimzi(FOUND, users, "kafka", "tls")))
+    assert found[-1]["metadata"]["name"] == "staging-eddy-worker"
+    assert {each["kind"] for each in found} == set(known)
+    for each in found:
+        assert each["apiVersion"] == "kafka.strimzi.io/v1"
+        assert each["spec"].keys() <= known[each["kind"]]
+
+
 def test_strimzi_gets_each_right_of_a_user() -> None:
     [user] = resources("KafkaUser")
     assert user["metadata"]["name"] == "staging.eddy-worker"
