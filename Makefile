@@ -127,6 +127,7 @@ man: setup ## write the man pages of every command into man/
 	$(BIN)/python -m deploy.man.pages man
 
 dist: $(VENV)/.installed-release man ## build the sdists and wheels of eddy-streams and eddy-client into dist/
+	rm -f dist/eddy_streams-* dist/eddy_client-*
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --outdir dist .
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --outdir dist client
 

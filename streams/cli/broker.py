@@ -52,8 +52,9 @@ async def _serve(port: int, partitions: int) -> None:
             await brokers.apply(plan(wanted, []))
         echo(f"A broker listens on {running.bootstrap}, with {count(len(wanted.topics), 'topic')} of Eddy.")
         echo("In another terminal:")
-        echo(f"  export EDDY_BOOTSTRAP_SERVERS={running.bootstrap} EDDY_REPLICAS=1")
-        echo("  EDDY_PRODUCER_IDEMPOTENCE=false eddy worker")
+        given = f"EDDY_BOOTSTRAP_SERVERS={running.bootstrap} EDDY_REPLICAS=1"
+        echo(f"  export {given} EDDY_PRODUCER_IDEMPOTENCE=false")
+        echo("  eddy worker")
         echo("Everything is in memory. Ctrl-C ends it.")
         await until_stopped(asyncio.create_task(_until_ended(running)))
 

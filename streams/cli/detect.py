@@ -21,6 +21,7 @@ from streams.cli.text.overview import Overview
 from streams.cli.text.progress import watched
 from streams.cli.text.report import ReportTally, SessionReport, is_at_loop, record_fields
 from streams.cli.text.screen import echo_json, standard_output
+from streams.core.domain.text.figures import count
 from streams.core.errors import ConfigurationError
 from streams.core.offline import Judgement, judge
 from streams.formats.format_detection import FormatDetection
@@ -107,8 +108,8 @@ def detect(
     report_intake(intake)
     if not tally.scored:
         raise ConfigurationError(
-            f"Nothing was scored: of {tally.rejected + tally.duplicates} records none is a decision log that "
-            "counts. Check the files and --format."
+            f"Nothing was scored: {count(tally.rejected + tally.duplicates, 'record')} found, and no decision "
+            "log that counts. Check the files and --format."
         )
     if fail_on_loop and tally.loops:
         click.get_current_context().exit(PROBLEM_FOUND)

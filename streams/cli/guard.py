@@ -16,7 +16,7 @@ import click
 import orjson
 from eddy_client.protocol import Action
 
-from streams.cli.command_group import CommandGroup
+from streams.cli.command_group import PROBLEM_FOUND, CommandGroup
 from streams.cli.guard_run import run
 from streams.cli.text.screen import echo, echo_lines
 from streams.core.domain.text.printable import escaped
@@ -110,19 +110,22 @@ def uninstall(program: str, *, project: bool, yes: bool) -> None:
 
 @guard.command()
 def status() -> None:
-    """Say which programs have the hooks, and whether a watch runs."""
+    """Say which programs have the hooks, and whether a watch runs; 1 if none does."""
+    has_some = False
     for hooks in PROGRAMS.values():
         for is_project in (False, True):
             file = _file(hooks, is_project=is_project)
             if (text := _text(file)) is not None and f" {MARK} " in text:
+                has_some = True
                 echo(f"{hooks.title}: {file}")
+    if not has_some:
+        echo("No program has the hooks: `eddy guard install` writes them.")
     try:
         asking.exchanged(b'{"ping":true}\n')
     except (OSError, ValueError) as error:
-        raise ConfigurationError(
-            f"No `eddy watch` answers at {asking.path()} ({error}): hooks let every call pass, or refuse it "
-            "if they were installed so"
-        ) from error
+        meanwhile = ": hooks let every call pass, or refuse it if they were installed so" if has_some else ""
+        echo(f"No `eddy watch` answers at {asking.path()} ({error}){meanwhile}.")
+        click.get_current_context().exit(PROBLEM_FOUND)
     echo(f"`eddy watch` answers at {asking.path()}.")
 
 

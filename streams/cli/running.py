@@ -10,7 +10,7 @@ from streams.worker.app import RunApp
 from streams.worker.faust.shutdown import StoppableWorker, stopped
 from streams.worker.garbage import collect_rarely
 from streams.worker.options import EngineOptions
-from streams.worker.preflight import check_topics, check_transactions
+from streams.worker.preflight import check_producer, check_topics
 
 
 def run(build: Callable[[], RunApp], options: EngineOptions, log_level: str) -> None:
@@ -44,4 +44,4 @@ def run(build: Callable[[], RunApp], options: EngineOptions, log_level: str) -> 
 
 async def _check(options: EngineOptions) -> None:
     await check_topics(options)
-    await check_transactions(options)
+    await check_producer(options)

@@ -10,10 +10,11 @@ import click
 
 from streams.cli.text.screen import echo
 
-#: Beside the package in a checkout, and written into it by the build of a wheel: `g` and the hash, or `None`.
+#: Beside the package in a checkout, and written into it by the build of a wheel: `g` and the hash, or `None`;
+#: then 1 where files differed from the commit, else 0.
 _CHECKOUT = Path(__file__).parents[2]
 _WRITTEN = Path(__file__).parents[1] / "commit.txt"
-_HASH = re.compile(r"g([0-9a-f]{7,12})")
+_HASH = re.compile(r"g([0-9a-f]{7,12})[0-9a-f]*( 1)?")
 _SECONDS = 5
 
 
@@ -42,7 +43,9 @@ def commit_of(checkout: Path) -> str:
 def written_in(file: Path) -> str:
     """Return the commit in the file that a build has written; empty if there is none."""
     found = _HASH.match(file.read_text()) if file.is_file() else None
-    return found[1] if found else ""
+    if found is None:
+        return ""
+    return f"{found[1]}-dirty" if found[2] else found[1]
 
 
 def show(context: click.Context, _: click.Parameter, wanted: bool) -> None:

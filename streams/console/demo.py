@@ -35,8 +35,8 @@ def needed() -> None:
     """
     if importlib.util.find_spec("confluent_kafka") is None:
         raise ConfigurationError(
-            "The agents of the demo need confluent_kafka: install eddy-client with its extra `guard`, as "
-            "docs/guard.md shows."
+            "The agents of the demo need confluent_kafka. Install Eddy with its extra `demo`, as "
+            "docs/getting-started.md shows."
         )
 
 

@@ -37,8 +37,7 @@ ORDERED_GROUPS: Final = tuple(group for kind in _CLASSES for group in vars(kind)
 
 
 _NOT_SETTINGS = frozenset({"version", "changed"})
-# Rules of version 0.2 and before, and their settings, which the stuck score has taken over. Version 0.4
-# forgets them.
+# Rules of version 0.1, and their settings, which the stuck score has taken over. Version 0.3 forgets them.
 _RULES_THAT_WENT = frozenset({"R3", "R4", "R5", "R6", "R8"})
 _SETTINGS_THAT_WENT = frozenset(
     {

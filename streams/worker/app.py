@@ -34,7 +34,7 @@ from streams.worker.health.topic_watch import TopicWatch
 from streams.worker.lanes import Lanes, Process
 from streams.worker.metrics import EngineMetrics
 from streams.worker.options import EngineOptions
-from streams.worker.preflight import check_topics, check_transactions
+from streams.worker.preflight import check_producer, check_topics
 from streams.worker.state.data_directory import DataDirectory
 from streams.worker.state.origin import Origin
 from streams.worker.state.table import StateTable
@@ -275,7 +275,7 @@ class RunApp(faust.App):
         """Refuse to start on topics that do not fit together."""
         self._open.enter_context(DataDirectory(self.options.directory))
         largest = await check_topics(self.options)
-        await check_transactions(self.options)
+        await check_producer(self.options)
         for table in self.state_tables:
             table.largest = largest[table.changelog_topic_name]
         self._guarantee = Guarantee(

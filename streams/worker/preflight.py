@@ -1,4 +1,4 @@
-"""What has to be in place before a worker starts: its topics with their partitions, and transactions."""
+"""What has to be in place before a worker starts: its topics with their partitions, and its producer."""
 
 from __future__ import annotations
 
@@ -121,15 +121,17 @@ def check_transactional_id(application_id: str) -> str:
     return f"{application_id}-check"
 
 
-async def check_transactions(options: EngineOptions, within_s: float = _WITHIN_S) -> None:
-    """Start and end a transactional producer as the worker will, if it is to.
+async def check_producer(options: EngineOptions, within_s: float = _WITHIN_S) -> None:
+    """Start and end a producer as the worker will: transactional or idempotent, if it is to be.
 
     Raises:
-        ConfigurationError: the brokers have no transactions, allow none so long, or not to this worker.
+        ConfigurationError: the brokers have no such producers, allow no transaction so long, or not to this
+            worker.
         InfrastructureError: no transaction coordinator answers.
     """
     wanted = options.transactions
     if wanted is None:
+        await _check_idempotence(options, within_s)
         return
     transactional_id = check_transactional_id(options.application_id)
     producer = AIOKafkaProducer(
@@ -161,6 +163,26 @@ async def check_transactions(options: EngineOptions, within_s: float = _WITHIN_S
         raise ConfigurationError(
             f"EDDY_PROCESSING_GUARANTEE=exactly_once needs transactions, which these brokers refuse "
             f"({error!r}): the embedded broker, for one, has none. Use Apache Kafka, or at_least_once."
+        ) from error
+    finally:
+        with suppress(KafkaError, TimeoutError):
+            async with asyncio.timeout(_CLOSE_S):
+                await producer.stop()
+
+
+async def _check_idempotence(options: EngineOptions, within_s: float) -> None:
+    if not options.transport.producer.get("enable_idempotence"):
+        return
+    producer = AIOKafkaProducer(**options.connection.client_options(), enable_idempotence=True)
+    try:
+        async with asyncio.timeout(within_s):
+            await producer.start()
+    except TimeoutError:
+        log.info("No broker has let a producer start within %g s: the worker waits for one.", within_s)
+    except KafkaError as error:
+        raise ConfigurationError(
+            f"These brokers refuse an idempotent producer ({error!r}): that of `eddy broker`, for one, has "
+            "none. Set EDDY_PRODUCER_IDEMPOTENCE=false there."
         ) from error
     finally:
         with suppress(KafkaError, TimeoutError):

@@ -21,7 +21,11 @@ from tests.pages import DEPLOY, ROOT
 pytestmark = [pytest.mark.containers, pytest.mark.timeout(900)]
 
 #: As an image has it that was built where nothing was changed.
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
+COMMIT = subprocess.run(
+    ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+).stdout.strip()
+REVISION = "LABEL org.opencontainers.image.revision="
+PARTS = "/opt/eddy/sbom.cdx.json"
 NAMED = "registry.example.com/eddy-streams"
 
 
@@ -96,7 +100,7 @@ def of_the_page(beginning: str, image: str, pushed: str = "") -> list[str]:
 def signed(image: str, signer: Signer, registry: str) -> str:
     """Return the name of an image in a registry that was signed as the page says, without its tag."""
     named = f"{registry}/eddy-streams"
-    built = signer.derived(image, f"LABEL org.opencontainers.image.revision={COMMIT}")
+    built = signer.derived(image, f"{REVISION}{COMMIT}")
     for name in ("deploy", "Makefile"):
         (signer.folder / name).symlink_to(ROOT / name)
     [push] = of_the_page("podman push", named, built)
@@ -141,23 +145,46 @@ def test_another_image_under_the_same_tag_and_another_key_are_refused(
         assert "no signatures found" in said or "no matching attestations" in said
 
 
-def test_what_may_be_another_image_tomorrow_or_is_of_no_commit_is_not_signed(
+@pytest.mark.parametrize(
+    ("recipe", "why"),
+    [
+        (f'{REVISION}""', "does not say which commit it is"),
+        (f"{REVISION}{'0' * 40}", "which is not in this repository"),
+        (f"{REVISION}{COMMIT}\nUSER 0\nRUN echo {{}} > {PARTS}", "does not list the parts of Eddy"),
+        (f"{REVISION}{COMMIT}\nUSER 0\nRUN rm {PARTS}", "sbom.cdx.json"),
+    ],
+    ids=["no commit", "another's commit", "no parts", "no list"],
+)
+def test_an_image_of_another_is_not_signed(
+    image: str, signer: Signer, registry: str, recipe: str, why: str
+) -> None:
+    pushed = signer.push(signer.derived(image, recipe), f"{registry}/eddy-unsigned:0.2.0")
+    assert why in signer.run(ROOT / "deploy" / "sign-image", "cosign.key", pushed, fails=True)
+    assert "no signatures found" in signer.run(
+        "cosign", "verify", "--insecure-ignore-tlog", "--key", "cosign.pub", pushed, fails=True
+    )
+
+
+def test_what_may_be_another_image_tomorrow_or_is_several_is_not_signed(
     image: str, signer: Signer, registry: str
 ) -> None:
     script = ROOT / "deploy" / "sign-image"
-    tagged = f"{registry}/eddy-unsigned:0.2.0"
+    tagged = f"{registry}/eddy-several:0.2.0"
     assert "name it by its digest" in signer.run(script, "cosign.key", tagged, fails=True)
-    changed = signer.push(signer.derived(image, 'LABEL org.opencontainers.image.revision=""'), tagged)
-    assert "does not say which commit it is" in signer.run(script, "cosign.key", changed, fails=True)
-    assert "no signatures found" in signer.run(
-        "cosign", "verify", "--insecure-ignore-tlog", "--key", "cosign.pub", tagged, fails=True
-    )
+    podman("manifest", "create", "eddy-several")
+    try:
+        signer.run("podman", "manifest", "add", "eddy-several", f"containers-storage:{image}")
+        pushing = ("--all", "--digestfile", signer.folder / "digest")
+        signer.run("podman", "manifest", "push", *pushing, "eddy-several", f"docker://{tagged}")
+    finally:
+        podman("manifest", "rm", "eddy-several")
+    index = f"{registry}/eddy-several@{(signer.folder / 'digest').read_text()}"
+    assert "sign each by its own digest" in signer.run(script, "cosign.key", index, fails=True)
 
 
 def test_an_image_names_its_commit_only_if_nothing_was_changed(image: str) -> None:
     label = '{{index .Config.Labels "org.opencontainers.image.revision"}}'
-    asked = ["git", "-C", str(ROOT)]
-    changed = subprocess.run([*asked, "status", "--porcelain"], capture_output=True, text=True, check=True)
-    head = subprocess.run([*asked, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-    said = podman("image", "inspect", "--format", label, image).strip()
-    assert said == ("" if changed.stdout else head.stdout.strip())
+    said = subprocess.run([ROOT / "deploy" / "commit"], capture_output=True, text=True, check=False)
+    native = [*(ROOT / "dist").glob("eddy_native-*.whl")]
+    expected = "" if native or said.returncode else said.stdout.strip()
+    assert podman("image", "inspect", "--format", label, image).strip() == expected

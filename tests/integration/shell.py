@@ -58,17 +58,10 @@ class Shell:
         assert found
         return int(found[1])
 
-    async def types(self, line: str, status: int = 0) -> str:
-        """Type a line and wait for its end; return what it wrote.
-
-        Raises:
-            AssertionError: It did not end with that status.
-        """
+    async def types(self, line: str) -> tuple[int, str]:
+        """Type a line and wait for its end; return the exit status, and what it wrote."""
         await self._begin(line)
-        ended = await self._prompted()
-        said = self._new()
-        assert ended == status, said
-        return said
+        return await self._prompted(), self._new()
 
     async def starts(self, line: str, says: str) -> None:
         """Type a line whose command stays, and wait until it says something.
@@ -81,7 +74,12 @@ class Shell:
         assert says in self._new(), self._new()
 
     async def interrupts(self) -> int:
-        """Press Ctrl-C, and return with what status the command ended."""
+        """Press Ctrl-C, and return with what status the command ended.
+
+        Raises:
+            AssertionError: It had ended before.
+        """
+        assert not _PROMPT.search(self._new()), self._new()
         self._terminal.type(_INTERRUPT)
         return await self._prompted()
 

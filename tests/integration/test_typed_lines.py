@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
 import shutil
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -20,11 +22,13 @@ from tests.integration.brokers import Broker
 from tests.integration.receiver import Receiver
 from tests.integration.shell import Shell
 from tests.integration.stage import Stage
+from tests.integration.worker_process import PATIENCE_SECONDS
 from tests.pages import DEPLOY, GETTING_STARTED, README, ROOT
 from tests.ports import own_port
 
 pytestmark = pytest.mark.integration
 
+_POLL_SECONDS = 0.2
 UNKNOWN_SCHEMA = b"\0\xff\xff\xff\xff-"
 CLAUDE_CODE = ROOT / "tests" / "samples" / "claude_code" / "loop.jsonl"
 LABELLED = "".join(
@@ -62,6 +66,8 @@ class Step(NamedTuple):
     again: bool = False
     """What it asks for takes a moment: typed until it says so."""
     status: int = 0
+    proof: str = ""
+    """Typed after it: what shows that it has worked."""
 
 
 ON_KAFKA = (
@@ -84,8 +90,8 @@ WITH_TOPICS = (
 )
 BY_HAND = (
     Step("eddy broker", "Ctrl-C ends it.", stays=True),
-    Step("export EDDY_BOOTSTRAP_SERVERS=127.0.0.1:9092 EDDY_REPLICAS=1"),
-    Step("EDDY_PRODUCER_IDEMPOTENCE=false eddy worker", "Ready.", stays=True),
+    Step("export EDDY_BOOTSTRAP_SERVERS=127.0.0.1:9092 EDDY_REPLICAS=1 EDDY_PRODUCER_IDEMPOTENCE=false"),
+    Step("eddy worker", "Ready.", stays=True),
     Step("""echo '{"session_id": "s-1", "action": {"tool_call": "search"}}' > call.jsonl"""),
     Step("eddy send call.jsonl --times 6", "6 records sent: decision-logs["),
     Step("eddy explain s-1 --topic", "The session is considered looping", again=True),
@@ -101,7 +107,7 @@ ON_FILES = (
     Step("eddy ingest --follow --judge", "loop_episode", stays=True),
     Step("eddy top --follow", "1 log of claude-code", stays=True),
     Step("eddy watch", "no hook has asked yet", stays=True),
-    Step("source <(eddy completion bash)"),
+    Step("source <(eddy completion bash)", "_eddy_completion", proof="complete -p eddy"),
     Step("eddy topics export --strimzi --cluster kafka --partitions 24 > eddy-topics.yaml"),
     Step("eddy topics export --terraform --partitions 24 > eddy.tf.json"),
 )
@@ -125,15 +131,20 @@ ELSEWHERE = {
     "uv tool install": f"{_RELEASE}::test_one_line_of_the_documents_puts_eddy_on_the_path",
     "pipx install": f"{_RELEASE}::test_one_line_of_the_documents_puts_eddy_on_the_path",
     "pip install": f"{_RELEASE}::test_one_line_of_the_documents_puts_eddy_on_the_path",
-    "python -m venv /opt/eddy": _WHEEL,
+    "python3 -m venv /opt/eddy": _WHEEL,
     "/opt/eddy/bin/": _WHEEL,
     "ssh-keygen -Y verify": _SIGNED,
     "sha256sum --check": _SIGNED,
-    "cosign ": _IMAGE,
-    "podman push ": _IMAGE,
-    "COSIGN_FLAGS=": _IMAGE,
-    "kubectl ": _CLUSTER,
-    "helm ": _CLUSTER,
+    "cosign generate-key-pair": _IMAGE,
+    "cosign signing-config create": _IMAGE,
+    "cosign verify ": _IMAGE,
+    "cosign verify-attestation ": _IMAGE,
+    "podman push --digestfile": _IMAGE,
+    'COSIGN_FLAGS="--signing-config none.json" make sign-image': _IMAGE,
+    "kubectl create namespace eddy": _CLUSTER,
+    "kubectl apply -k deploy/kubernetes/example": _CLUSTER,
+    "kubectl delete job --namespace eddy": _CLUSTER,
+    "helm install eddy deploy/helm/eddy": _CLUSTER,
     "docker buildx build --platform": "",
 }
 
@@ -192,10 +203,18 @@ class Person:
             if step.stays:
                 await self._starts(step)
             else:
-                said = await shell.types(step.line, step.status)
-                while step.again and step.says not in said:
-                    said = await shell.types(step.line, step.status)
-                assert step.says in said, said
+                await self._done(step, shell)
+
+    async def _done(self, step: Step, shell: Shell) -> None:
+        status, said = await shell.types(step.line)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while step.again and step.says not in said and time.monotonic() < deadline:
+            await asyncio.sleep(_POLL_SECONDS)
+            status, said = await shell.types(step.line)
+        assert status == step.status, said
+        if step.proof:
+            _, said = await shell.types(step.proof)
+        assert step.says in said, said
 
     async def _starts(self, step: Step) -> None:
         staying = await self._terminal()
@@ -206,7 +225,7 @@ class Person:
         shell = Shell(self._environment, self.folder, self._instead)
         self._shells.append(shell)
         for line in self._exports:
-            await shell.types(line)
+            assert (await shell.types(line))[0] == 0
         return shell
 
     async def leaves(self) -> list[int]:

@@ -84,16 +84,58 @@ def test_what_is_signed_can_be_verified_as_the_documents_say_and_a_changed_wheel
         run("sh", "-c", verify, cwd=folder)
 
 
-def test_wheels_of_another_commit_are_not_signed_as_if_they_were_of_this_one(
-    checkout: Path, dist: Path, tmp_path: Path
-) -> None:
-    run("git", "clone", "--quiet", checkout, "later", cwd=tmp_path)
-    run("git", "commit", "--quiet", "--allow-empty", "--message", "Later", cwd=tmp_path / "later")
-    shutil.copytree(dist, folder := tmp_path / "dist")
+@pytest.fixture
+def copy(checkout: Path, dist: Path, tmp_path: Path) -> Path:
+    """Return a clone of the checkout with what was built in it."""
+    run("git", "clone", "--quiet", checkout, "copy", cwd=tmp_path)
+    shutil.copytree(dist, tmp_path / "copy" / "dist")
     (tmp_path / "key").touch()
-    with pytest.raises(AssertionError, match=r"was built from commit .* run `make dist` again"):
-        run(tmp_path / "later" / "deploy" / "sign", "key", folder, cwd=tmp_path)
-    assert not (folder / "SHA256SUMS.sig").exists()
+    return tmp_path / "copy"
+
+
+def refused(copy: Path) -> str:
+    """Return why nothing is signed."""
+    with pytest.raises(AssertionError) as complaint:
+        run(copy / "deploy" / "sign", copy.parent / "key", cwd=copy)
+    assert not (copy / "dist" / "SHA256SUMS.sig").exists()
+    return str(complaint.value)
+
+
+def test_wheels_of_another_commit_are_not_signed(copy: Path) -> None:
+    run("git", "commit", "--quiet", "--allow-empty", "--message", "Later", cwd=copy)
+    assert re.search(r"was built from g\w+ 0, not from \w+: run `make dist` again", refused(copy))
+
+
+def test_nothing_is_signed_where_a_file_was_changed_or_added(copy: Path) -> None:
+    run("git", "config", "status.showUntrackedFiles", "no", cwd=copy)
+    (copy / "streams" / "added.py").touch()
+    assert "Files differ from the commit" in refused(copy)
+    (copy / "streams" / "added.py").unlink()
+    (copy / "README.md").write_text("changed")
+    assert "Files differ from the commit" in refused(copy)
+
+
+def test_a_wheel_that_was_built_where_a_file_was_changed_says_so_and_is_not_signed(copy: Path) -> None:
+    readme = (copy / "README.md").read_bytes()
+    (copy / "README.md").write_text("changed")
+    shutil.rmtree(copy / "dist")
+    for project in (".", "client"):
+        run(sys.executable, "-m", "build", "--outdir", copy / "dist", project, cwd=copy)
+    (copy / "README.md").write_bytes(readme)
+    assert re.search(r"was built from g\w+ 1, not from", refused(copy))
+
+
+@pytest.mark.parametrize("other", ["eddy_client-0.0.9-py3-none-any.whl", "eddy_streams-0.1.0.tar.gz"])
+def test_files_of_other_versions_are_not_signed(copy: Path, other: str) -> None:
+    (copy / "dist" / other).touch()
+    assert "and no others, have to be there" in refused(copy)
+
+
+def test_a_copy_within_the_clone_of_another_is_not_signed_for_it(copy: Path, tmp_path: Path) -> None:
+    run("git", "init", "--quiet", cwd=tmp_path)
+    run("git", "commit", "--quiet", "--allow-empty", "--message", "One", cwd=tmp_path)
+    shutil.rmtree(copy / ".git")
+    assert "This folder is no clone" in refused(copy)
 
 
 def test_who_builds_the_same_commit_gets_the_same_wheels(checkout: Path, dist: Path, tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def snapshot(picture: Picture, width: int) -> Iterator[Line]:
 
 def heading(picture: Picture, width: int) -> list[Line]:
     """Return the three lines of what is read, how many sessions loop, and how fresh that is."""
-    name = TextSpan("eddy top", "bold")
+    name = TextSpan(picture.reading.program, "bold")
     source = f"  {printable(picture.reading.source, 200)}"
     at = f"{clock(picture.as_of)} UTC"
     room = max(0, width - len(name.text) - len(at) - 1)

@@ -77,11 +77,13 @@ class ReadingProgress(NamedTuple):
         source: what is read, in words.
         behind: records that are still to be read; None while that is not known.
         notices: what went wrong lately, newest last.
+        program: which command shows it.
     """
 
     source: str
     behind: int | None = None
     notices: tuple[str, ...] = ()
+    program: str = "eddy top"
 
 
 @dataclass(frozen=True, slots=True)

