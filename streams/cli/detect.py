@@ -108,8 +108,8 @@ def detect(
     report_intake(intake)
     if not tally.scored:
         raise ConfigurationError(
-            f"Nothing was scored: {count(tally.rejected + tally.duplicates, 'record')} found, and no decision "
-            "log that counts. Check the files and --format."
+            f"Nothing was scored: {count(tally.rejected + tally.duplicates, 'record')} found, and no "
+            "decision log that counts. Check the files and --format."
         )
     if fail_on_loop and tally.loops:
         click.get_current_context().exit(PROBLEM_FOUND)

