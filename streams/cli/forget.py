@@ -186,6 +186,7 @@ async def carry_out(
     def say(confirmed: int) -> None:
         status(f"{confirmed:,} of {len(going):,} sessions are forgotten ...")
 
+    echo(f"Waiting for the workers, {wishes.wait_s:g} s for the next word of one.", err=True)
     say(0)
     confirmed = await eraser.confirmed(orders, order, ends, wishes.wait_s, say)
     status("")

@@ -9,9 +9,12 @@ from contextlib import suppress
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import (
+    ClusterAuthorizationFailedError,
     InvalidTransactionTimeout,
     KafkaError,
     TransactionalIdAuthorizationFailed,
+    UnknownError,
+    UnsupportedVersionError,
 )
 
 from streams.core.errors import ConfigurationError, InfrastructureError
@@ -127,7 +130,7 @@ async def check_producer(options: EngineOptions, within_s: float = _WITHIN_S) ->
     Raises:
         ConfigurationError: the brokers have no such producers, allow no transaction so long, or not to this
             worker.
-        InfrastructureError: no transaction coordinator answers.
+        InfrastructureError: no broker that has to do with it answers.
     """
     wanted = options.transactions
     if wanted is None:
@@ -177,9 +180,11 @@ async def _check_idempotence(options: EngineOptions, within_s: float) -> None:
     try:
         async with asyncio.timeout(within_s):
             await producer.start()
-    except TimeoutError:
-        log.info("No broker has let a producer start within %g s: the worker waits for one.", within_s)
-    except KafkaError as error:
+    except TimeoutError as error:
+        raise InfrastructureError(
+            f"No broker has let a producer start within {within_s:g} s. Check the brokers."
+        ) from error
+    except (UnknownError, UnsupportedVersionError, ClusterAuthorizationFailedError) as error:
         raise ConfigurationError(
             f"These brokers refuse an idempotent producer ({error!r}): that of `eddy broker`, for one, has "
             "none. Set EDDY_PRODUCER_IDEMPOTENCE=false there."

@@ -57,6 +57,15 @@ async def test_without_its_topics_it_ends_and_says_what_to_do(stage_broker: Brok
     stage.close()
 
 
+@pytest.mark.any_broker
+async def test_on_brokers_without_idempotent_producers_it_ends_and_says_what_to_do(stage: Stage) -> None:
+    worker = stage.worker(producer_idempotence=True)
+    await refuses(worker, WRONG_INPUT, "Set EDDY_PRODUCER_IDEMPOTENCE=false there.")
+    status, said, _ = await stage.attempt("doctor", producer_idempotence=True)
+    assert status == PROBLEM_FOUND
+    assert "fail  producer" in said
+
+
 async def refuses(worker: WorkerProcess, status: int, *said: str) -> None:
     """Check that a worker ends, and that its last line says why and what to do, without a stack trace."""
     await ends(worker, status, *said)

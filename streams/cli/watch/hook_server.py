@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from streams.core.errors import ConfigurationError, EddyError
-from streams.formats.agent_hooks.asking import LONGEST_REQUEST, WAITS
+from streams.formats.agent_hooks.asking import LONGEST_REQUEST, SOCKET_VARIABLE, WAITS
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +74,10 @@ class HookServer:
             finally:
                 os.umask(mask)
         except OSError as error:
-            raise ConfigurationError(f"No socket can be made at {self._path}: {error}") from error
+            raise ConfigurationError(
+                f"No socket can be made at {self._path}: {error}. Name another path in {SOCKET_VARIABLE}, "
+                "for the watch and for the agents; it may have a hundred characters"
+            ) from error
 
     async def stop(self) -> None:
         """Listen no more. A hook that still waits goes on."""
