@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.version import Version
 
 from tests.archives import unpack
@@ -148,3 +149,11 @@ def test_what_comes_next_is_later_than_what_was_released() -> None:
     upcoming = Version(settings(PROJECTS[0])["fallback_version"])
     assert upcoming.is_devrelease
     assert upcoming > max(map(Version, released))
+
+
+def test_the_chart_and_the_example_ask_for_the_image_of_the_newest_release() -> None:
+    newest = re.findall(r"^## \[([0-9.]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0]
+    chart = yaml.safe_load((ROOT / "deploy" / "helm" / "eddy" / "Chart.yaml").read_text())
+    assert (chart["version"], str(chart["appVersion"])) == (newest, newest)
+    example = yaml.safe_load((ROOT / "deploy" / "kubernetes" / "example" / "kustomization.yaml").read_text())
+    assert [each["newTag"] for each in example["images"]] == [newest]
