@@ -143,8 +143,7 @@ async def check_producer(options: EngineOptions, within_s: float = _WITHIN_S) ->
         transaction_timeout_ms=int(wanted.timeout_s * 1000),
     )
     try:
-        async with asyncio.timeout(within_s):
-            await producer.start()
+        await _start_and_stop(producer, within_s)
     except InvalidTransactionTimeout as error:
         raise ConfigurationError(
             f"The brokers do not let a transaction be open for {wanted.timeout_s:g} s. Set "
@@ -167,10 +166,6 @@ async def check_producer(options: EngineOptions, within_s: float = _WITHIN_S) ->
             f"EDDY_PROCESSING_GUARANTEE=exactly_once needs transactions, which these brokers refuse "
             f"({error!r}): the embedded broker, for one, has none. Use Apache Kafka, or at_least_once."
         ) from error
-    finally:
-        with suppress(KafkaError, TimeoutError):
-            async with asyncio.timeout(_CLOSE_S):
-                await producer.stop()
 
 
 async def _check_idempotence(options: EngineOptions, within_s: float) -> None:
@@ -178,8 +173,7 @@ async def _check_idempotence(options: EngineOptions, within_s: float) -> None:
         return
     producer = AIOKafkaProducer(**options.connection.client_options(), enable_idempotence=True)
     try:
-        async with asyncio.timeout(within_s):
-            await producer.start()
+        await _start_and_stop(producer, within_s)
     except TimeoutError as error:
         raise InfrastructureError(
             f"No broker has let a producer start within {within_s:g} s. Check the brokers."
@@ -189,6 +183,12 @@ async def _check_idempotence(options: EngineOptions, within_s: float) -> None:
             f"These brokers refuse an idempotent producer ({error!r}): that of `eddy broker`, for one, has "
             "none. Set EDDY_PRODUCER_IDEMPOTENCE=false there."
         ) from error
+
+
+async def _start_and_stop(producer: AIOKafkaProducer, within_s: float) -> None:
+    try:
+        async with asyncio.timeout(within_s):
+            await producer.start()
     finally:
         with suppress(KafkaError, TimeoutError):
             async with asyncio.timeout(_CLOSE_S):
